@@ -1,4 +1,4 @@
-# Everything a newcomer, a developer and CI do, from a machine with a C++ compiler and Python and no more.
+# All tasks of newcomers, developers and CI. The machine needs only a C++ compiler and Python.
 # `make` alone lists the targets. Python packages (MPI among them) live in .venv, builds in build/.
 
 SHELL := bash
@@ -8,7 +8,7 @@ PYTHON ?= python3
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 PYTEST_ARGS ?=
 DIST ?= dist
-# Tests in as many processes as there are cores: many of them wait for ranks, disks and programs that they have started.
+# Tests run in as many processes as there are cores: many of them wait for ranks, disks and programs.
 PYTEST = tools/run_pytest.sh -q -n $(JOBS) --dist worksteal --durations 50 --durations-min 1
 
 VENV := .venv
@@ -21,12 +21,12 @@ PY := python benchmarks applications conftest.py tests tools docs README.md
 
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-# mpicc, mpiexec, cmake and ninja are the virtual environment's own; MPICH starts its ranks without ssh.
+# mpicc, mpiexec, cmake and ninja come from the virtual environment; MPICH starts its ranks without ssh.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export HYDRA_LAUNCHER := fork
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 
-# Where ccache is installed, a source is compiled once for all checkouts: its paths are those below the checkout.
+# With ccache a source is compiled once for all checkouts: paths are relative to the checkout.
 export CMAKE_C_COMPILER_LAUNCHER = $(shell command -v ccache)
 export CMAKE_CXX_COMPILER_LAUNCHER = $(shell command -v ccache)
 export CCACHE_BASEDIR ?= $(CURDIR)
@@ -51,36 +51,36 @@ help:  ## list the targets
 
 setup: $(VENV)/.ready $(VENV)/.installed $(VENV)/.benchmarks  ## .venv with everything in it, Swath built and installed
 
-# The environment with what Swath is built and used with. Without build isolation mpicc comes from the mpich that later
-# runs the ranks, and nothing is downloaded twice.
+# The environment with the packages to build and use Swath. Without build isolation mpicc comes from the mpich that
+# later runs the ranks, and nothing is downloaded twice.
 $(VENV)/.base: pyproject.toml $(wildcard tools/*)
 	@tools/system-packages.sh $(PYTHON)
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python tools/requirements.py demo | $(PIP) install cmake ninja -r /dev/stdin
 	@touch $@
 
-# And with what it is developed and tested with, which the demo need not wait for.
+# The packages to develop and test Swath; the demo does not need them.
 $(VENV)/.ready: $(VENV)/.base benchmarks/pyproject.toml
 	@tools/system-packages.sh $(PYTHON) for-developers
 	$(BIN)/python tools/requirements.py | $(PIP) install -r /dev/stdin
 	@tools/browser.sh $(VENV)
 	@touch $@
 
-# One CMake build for the package and for the C++ tests, which are compiled when they are asked for. It stays, so that
-# installing again compiles only what changed.
+# One CMake build for the package and for the C++ tests, which are compiled on demand. It is kept, so
+# installing again compiles only the changed sources.
 $(VENV)/.installed: $(VENV)/.base $(CXX_SOURCES) $(CMAKE_LISTS) $(PACKAGE) build/system-features.txt
 	$(PIP) install --no-deps --no-build-isolation --config-settings=build-dir=$(CORE) \
 	  --config-settings=cmake.define.SWATH_BUILD_TESTS=ON --config-settings=cmake.define.CMAKE_EXPORT_COMPILE_COMMANDS=ON \
 	  --config-settings=cmake.define.SWATH_BUILD_FORTRAN=$(if $(shell command -v gfortran),ON,OFF) .
 	@touch $@
 
-# The benchmarks, a package of their own.
+# The benchmarks, a separate package.
 $(VENV)/.benchmarks: $(VENV)/.ready $(BENCHMARKS)
 	$(PIP) install --no-deps --no-build-isolation ./benchmarks
 	@touch $@
 
-# What the system has that Swath can be built with. Looked at each time, and newer only where it has changed: CMake looks
-# again for what it did not find when the package is installed again.
+# The optional headers and libraries of the system. The file is checked each time, and is newer only after a change:
+# then the package is installed again, and CMake searches again for what it did not find.
 build/system-features.txt: .FORCE | build
 	@tools/system-features.sh >$@.new
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
@@ -130,12 +130,12 @@ test-py-slow: setup modelled-disk  ## the Python and MPI tests, the slow ones to
 test-py-all: setup modelled-disk  ## all Python and MPI tests: also those of many cases
 	$(PYTEST) $(PYTEST_ARGS)
 
-# $(call configure,DIR,OPTIONS): the core and its tests alone; CMake's talk is shown when it fails.
+# $(call configure,DIR,OPTIONS): the core and its tests alone; CMake's output is shown when it fails.
 define configure
 	@cmake -S . -B $(1) -G Ninja -DCMAKE_EXPORT_COMPILE_COMMANDS=ON $(2) >$(1).log 2>&1 || { cat $(1).log; exit 1; }
 endef
 
-# $(call run_ctest,DIR): GoogleTest may be absent, and then there is no test program.
+# $(call run_ctest,DIR): without GoogleTest there is no test program.
 define run_ctest
 	@if test -x $(1)/core/swath_core_tests; then \
 	  ctest --test-dir $(1) --output-on-failure -j$(JOBS); \
@@ -164,7 +164,7 @@ sanitize: $(VENV)/.ready | build  ## the C++ unit tests under AddressSanitizer a
 	cmake --build $(SANITIZE)
 	$(call run_ctest,$(SANITIZE))
 
-# ThreadSanitizer wants its addresses free, which full randomisation does not leave them; and tests fork.
+# ThreadSanitizer needs free address ranges, which full randomisation may use; and tests fork.
 sanitize-threads: $(VENV)/.ready | build  ## the C++ unit tests of what threads share under ThreadSanitizer
 	$(call configure,$(SANITIZE_THREADS),-DSWATH_SANITIZE_THREADS=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo)
 	cmake --build $(SANITIZE_THREADS)

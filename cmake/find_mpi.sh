@@ -1,9 +1,9 @@
 mpicc=${MPICC:-mpicc}
 mpi_libdir=""
-mpi_cflags=""
+mpi_cflags="-DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX"
 mpi_libs=""
-# The flags of the MPI that the program is built with, and which libswath_mpi.so is for it: it is asked, as this Swath
-# serves every family of MPI.
+# Finds the flags of the MPI that the program is built with, and the libswath_mpi.so for it: this Swath
+# serves every MPI family.
 find_mpi() {
   words=$("$mpicc" -show) || { echo "swath-config: no $mpicc: set MPICC to the mpicc of your MPI" >&2; exit 1; }
   for word in $words; do

@@ -21,7 +21,7 @@ set(SWATH_PUBLIC_HEADERS
   files/open_name.h files/records.h formats/attribute.h formats/contents.h formats/element_type.h formats/new_array.h
   formats/raw_elements.h space/decomposition.h space/distribution.h space/index_set.h space/nest.h space/view.h
   store/open_mode.h)
-file(REMOVE_RECURSE ${SWATH_PUBLIC}/include)  # with what had another name once
+file(REMOVE_RECURSE ${SWATH_PUBLIC}/include)  # also headers under earlier names
 function(swath_publish_header source name)
   set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
   file(READ ${source} text)
@@ -37,15 +37,15 @@ endforeach()
 install(DIRECTORY ${SWATH_PUBLIC}/include/swath DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} ${SWATH_COMPONENT})
 
 # ---- Libraries ---------------------------------------------------------------------------------------------------------
-# What the core is linked to is this library's own business: who links to it needs none of it.
+# The libraries that the core links to are private: programs that link to this library do not need them.
 add_library(swath SHARED $<TARGET_OBJECTS:swath_core> $<TARGET_OBJECTS:swath_c>)
 get_target_property(SWATH_CORE_LIBRARIES swath_core LINK_LIBRARIES)
 target_link_libraries(swath PRIVATE ${SWATH_CORE_LIBRARIES})
 target_link_options(swath PRIVATE -Wl,-z,defs -Wl,--version-script=${CMAKE_CURRENT_LIST_DIR}/swath.map)
 target_include_directories(swath INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-string(REGEX MATCH "^[0-9]+\\.[0-9]+" SWATH_ABI ${SWATH_VERSION})  # before 1.0 a minor version may change it
+string(REGEX MATCH "^[0-9]+\\.[0-9]+" SWATH_ABI ${SWATH_VERSION})  # before 1.0 a minor version may change the ABI
 set(SWATH_FILE_VERSION ${SWATH_VERSION})
-if(SKBUILD)  # one file: a wheel has no links, but copies
+if(SKBUILD)  # one file: a wheel stores copies of links
   set(SWATH_FILE_VERSION ${SWATH_ABI})
 endif()
 set_target_properties(swath PROPERTIES LINKER_LANGUAGE CXX VERSION ${SWATH_FILE_VERSION} SOVERSION ${SWATH_ABI}
@@ -53,7 +53,7 @@ set_target_properties(swath PROPERTIES LINKER_LANGUAGE CXX VERSION ${SWATH_FILE_
 add_custom_target(swath_library DEPENDS swath)
 install(TARGETS swath EXPORT SwathTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ${SWATH_COMPONENT})
 
-# For one MPI: a library of its own, which finds that MPI and libswath.so by itself.
+# For one MPI: a separate library, which finds that MPI and libswath.so by itself.
 set(SWATH_INSTALLED_MPICC "")
 if(TARGET swath_mpi)
   get_property(SWATH_FAMILY GLOBAL PROPERTY SWATH_MPI_FAMILY_OF_CORE)
@@ -67,8 +67,9 @@ if(TARGET swath_mpi)
   target_link_libraries(swath_mpi_installed PRIVATE Threads::Threads)
   target_link_libraries(swath_mpi_installed PUBLIC swath ${SWATH_INSTALLED_MPI_LINK})
   target_link_libraries(swath_mpi_installed INTERFACE ${SWATH_INSTALLED_MPI_RPATHS})
-  # As options: CMake installs no target whose includes lie in the source tree, where an environment may be.
+  # As options: CMake refuses to install a target with includes in the source tree, where .venv may be.
   list(TRANSFORM SWATH_INSTALLED_MPI_INCLUDES PREPEND "SHELL:-isystem " OUTPUT_VARIABLE SWATH_MPI_INCLUDE_OPTIONS)
+  list(TRANSFORM SWATH_MPI_INCLUDE_OPTIONS REPLACE "(.+)" "$<$<COMPILE_LANGUAGE:C,CXX>:\\1>")  # not of Fortran
   target_compile_options(swath_mpi_installed INTERFACE ${SWATH_MPI_INCLUDE_OPTIONS})
   target_compile_definitions(swath_mpi_installed INTERFACE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
   target_link_options(swath_mpi_installed PRIVATE
@@ -88,7 +89,7 @@ if(SWATH_BUILD_FORTRAN)
   add_subdirectory(${PROJECT_SOURCE_DIR}/bindings/fortran ${CMAKE_BINARY_DIR}/fortran)
 endif()
 
-# ---- How others find it ------------------------------------------------------------------------------------------------
+# ---- Files by which programs find it ---------------------------------------------------------------------------------
 install(EXPORT SwathTargets NAMESPACE swath:: DESTINATION ${SWATH_PACKAGE_FOLDER} ${SWATH_COMPONENT})
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/SwathConfig.cmake.in ${SWATH_PUBLIC}/SwathConfig.cmake
   INSTALL_DESTINATION ${SWATH_PACKAGE_FOLDER})
@@ -100,6 +101,8 @@ install(FILES ${SWATH_PUBLIC}/SwathConfig.cmake ${SWATH_PUBLIC}/SwathConfigVersi
 set(SWATH_PC_FOLDER ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 file(RELATIVE_PATH SWATH_PREFIX_FROM_PC /prefix/${SWATH_PC_FOLDER} /prefix)
 list(TRANSFORM SWATH_INSTALLED_MPI_INCLUDES PREPEND "-I" OUTPUT_VARIABLE SWATH_PC_MPI_CFLAGS)
+# As the CMake targets: MPI's old interface for C++ would need a library more.
+list(APPEND SWATH_PC_MPI_CFLAGS -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX)
 list(JOIN SWATH_PC_MPI_CFLAGS " " SWATH_PC_MPI_CFLAGS)
 list(APPEND SWATH_INSTALLED_MPI_LINK ${SWATH_INSTALLED_MPI_RPATHS})
 list(JOIN SWATH_INSTALLED_MPI_LINK " " SWATH_PC_MPI_LIBS)

@@ -1,8 +1,8 @@
-# The families of MPI, which have an ABI each: mpich (also Intel's, MVAPICH), openmpi, and mpiabi, the standard's. What
-# serves any MPI of a family is compiled with the headers of one and linked to none: it takes what the process has loaded.
+# The MPI families, each with an ABI: mpich (also Intel's, MVAPICH), openmpi, and mpiabi, the standard ABI. A library
+# for a family is compiled with the headers of one MPI and linked to none: it uses the MPI that the process has loaded.
 set(SWATH_MPI_FAMILIES "")
 
-# For the MPI of an mpicc: SWATH_MPI_FAMILY, and its -I and -D, the global property SWATH_MPI_FLAGS_<family>.
+# Sets, for the MPI of an mpicc, SWATH_MPI_FAMILY, and its -I and -D in the global property SWATH_MPI_FLAGS_<family>.
 macro(swath_add_mpi_family mpicc)
   execute_process(COMMAND ${mpicc} -show
     OUTPUT_VARIABLE SWATH_FAMILY_FLAGS OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
@@ -33,7 +33,7 @@ function(swath_compile_for_mpi target family)
   target_compile_definitions(${target} PRIVATE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
 endfunction()
 
-# A library for one family: what the loaded MPI is too old to have is missed when it is called only.
+# A library for one family: a function that the loaded MPI is too old to have fails only when it is called.
 function(swath_link_to_no_mpi target)
   target_link_options(${target} PRIVATE -Wl,-z,lazy)
 endfunction()

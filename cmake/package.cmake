@@ -1,12 +1,12 @@
-# The library for C and C++ inside the Python package, under swath/library: it may be moved, and serves the MPI of every
-# family. libswath_mpi.so is there once for each family, linked to no MPI: programs bring theirs.
+# The library for C and C++ inside the Python package, under swath/library: it may be moved, and serves every MPI
+# family. It has one libswath_mpi.so for each family, linked to no MPI: programs link to their own.
 set(SWATH_PACKAGE_LIBRARY swath/library)
 set(SWATH_IN_PACKAGE ${CMAKE_BINARY_DIR}/in_package)  # what is made for it here
 
 install(DIRECTORY ${SWATH_PUBLIC}/include/swath DESTINATION ${SWATH_PACKAGE_LIBRARY}/include)
 install(FILES ${CMAKE_CURRENT_LIST_DIR}/mpi_family.inc DESTINATION ${SWATH_PACKAGE_LIBRARY}/include/swath)
 install(TARGETS swath LIBRARY DESTINATION ${SWATH_PACKAGE_LIBRARY}/lib NAMELINK_SKIP)
-# What linkers look for, in the place of links.
+# The files that linkers look for, instead of links.
 file(WRITE ${SWATH_IN_PACKAGE}/libswath.so "INPUT(libswath.so.${SWATH_ABI})\n")
 file(WRITE ${SWATH_IN_PACKAGE}/libswath_mpi.so "INPUT(libswath_mpi.so.${SWATH_ABI})\n")
 install(FILES ${SWATH_IN_PACKAGE}/libswath.so DESTINATION ${SWATH_PACKAGE_LIBRARY}/lib)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Gets a headless Chromium for the tests that open a page, from Debian's packages and without being root: it is
-# unpacked, with the libraries that are missing here, into VENV/browser, and started by VENV/bin/chromium-headless-shell.
-# Usage: browser.sh VENV. Never fails: without a browser those tests are skipped.
+# Gets a headless Chromium for the tests that open a page, from Debian's packages and without root. It is
+# unpacked, with missing libraries, into VENV/browser, and started by VENV/bin/chromium-headless-shell.
+# Usage: browser.sh VENV. It never fails: without a browser those tests are skipped.
 set -uo pipefail
 
 PACKAGE=chromium-headless-shell
@@ -26,7 +26,7 @@ mkdir -p "$FOLDER/archives/partial" "$FOLDER/lists/partial"
 get=(apt-get -qq -y --no-install-recommends -o Debug::NoLocking=1 -o APT::Sandbox::User= -o "Dir::Cache=$FOLDER"
   -o "Dir::Cache::archives=$FOLDER/archives")
 own_lists=(-o "Dir::State::lists=$FOLDER/lists")
-# The system's package lists may be absent or old: others are fetched only when the first try fails.
+# The system's package lists may be absent or old: new ones are fetched only when the first try fails.
 "${get[@]}" --download-only install $PACKAGE >/dev/null 2>&1 ||
   { "${get[@]}" "${own_lists[@]}" update && "${get[@]}" "${own_lists[@]}" --download-only install $PACKAGE; } \
     >/dev/null 2>&1 || without "apt-get could not download $PACKAGE"

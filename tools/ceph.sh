@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A Ceph cluster on this machine for tests and for trying things out: one monitor, a few OSDs, no manager, no root.
+# Starts a Ceph cluster on this machine for tests and trials: one monitor, a few OSDs, no manager, no root.
 #
 #   tools/ceph.sh start [FOLDER]     # prints the configuration file, to give as ?conf=… or in CEPH_CONF
 #   tools/ceph.sh status [FOLDER]
@@ -7,16 +7,16 @@
 #
 # FOLDER is build/ceph unless it is given. From the environment:
 #   CEPH_STORE      memstore (default: in memory, gone when an OSD ends) or bluestore (a file an OSD: survives a restart)
-#   CEPH_OSDS       how many, 4 by default
-#   CEPH_PORT       of the monitor, on 127.0.0.1; by default the first free one from 26789 on
+#   CEPH_OSDS       number of OSDs, 4 by default
+#   CEPH_PORT       port of the monitor, on 127.0.0.1; by default the first free one from 26789 on
 #   CEPH_AUTH       none (default), or cephx: with a key for client.admin, and a wrong one in FOLDER/wrong.conf
 #   CEPH_SIZE       copies of each object, 1 by default
-#   CEPH_OSD_BYTES  of each OSD, 2 GiB by default
+#   CEPH_OSD_BYTES  size of each OSD, 2 GiB by default
 #   CEPH_CLASSES    a folder with object classes besides the shipped ones (cls_swath: see docs/rados.md)
 #   CEPH_POOLS      pools that are made, "swath" by default
 #   CEPH_WATCH_TIMEOUT  seconds until a client that is gone counts as gone, 5 by default
 #
-# Started as root it goes on as nobody: OSDs refuse to run as root. Nothing of a cluster that is installed is touched.
+# If root starts it, it continues as nobody: OSDs refuse to run as root. It does not touch an installed cluster.
 set -euo pipefail
 
 fail() {
@@ -32,9 +32,9 @@ readonly CONF=$FOLDER/ceph.conf
 readonly STORE=${CEPH_STORE:-memstore} OSDS=${CEPH_OSDS:-4}
 readonly AUTH=${CEPH_AUTH:-none} SIZE=${CEPH_SIZE:-1} OSD_BYTES=${CEPH_OSD_BYTES:-2147483648}
 readonly POOLS=${CEPH_POOLS:-swath}
-readonly START_SECONDS=180  # a start takes some 10 s alone, and most of a minute where all cores are busy
+readonly START_SECONDS=180  # a start takes some 10 s alone, and most of a minute if all cores are busy
 
-# The user that daemons run as: root's place is taken by nobody.
+# The user of the daemons: nobody instead of root.
 as_user() {
   if [[ $(id -u) == 0 ]]; then
     setpriv --reuid=nobody --regid="$(id -g nobody)" --clear-groups -- env HOME=/ "$@"
@@ -150,7 +150,7 @@ write_keys() {
   sed "s|^keyring = .*|keyring = $FOLDER/wrong.keyring|" "$CONF" >"$FOLDER/wrong.conf"
 }
 
-# Runs a daemon in the background, and remembers its process.
+# Runs a daemon in the background, and records its process id.
 daemon() {
   local name=$1
   shift
@@ -209,7 +209,7 @@ start() {
   write_configuration
   write_keys
   if [[ $(id -u) == 0 ]]; then chown -R nobody "$FOLDER"; fi
-  # The way to the folder may be root's alone.
+  # Only root may have access to the parent folders.
   as_user test -r "$CONF" || fail "user nobody cannot read $CONF: choose another folder"
   as_user monmaptool --create --fsid "$(sed -n 's/^fsid = //p' "$CONF")" --addv a "[v2:127.0.0.1:$PORT]" \
     "$FOLDER/monmap" >/dev/null

@@ -3,7 +3,7 @@
 Usage: clang_tidy.py BUILD_FOLDER JOBS
 
 A source that was clean is not read again until its preprocessed text (with its comments, for NOLINT), its options, the
-checks in .clang-tidy or clang-tidy itself change. What is remembered are empty files in
+checks in .clang-tidy or clang-tidy itself change. Clean sources are recorded as empty files in
 ${XDG_CACHE_HOME:-~/.cache}/swath-clang-tidy, which may be deleted at any time.
 """
 
@@ -30,7 +30,7 @@ def one_command_a_source(database: Path) -> list[dict[str, str]]:
 
 
 def key_of(entry: dict[str, str], settings: bytes) -> str:
-    """A hash of what decides clang-tidy's answer. Raises CalledProcessError for a source that does not compile."""
+    """Return a hash of all inputs of clang-tidy's answer. Raises CalledProcessError if the source does not compile."""
     words = shlex.split(entry["command"])
     options = [word for word in words[1 : words.index("-o")] if not word.startswith("-I")]
     preprocess = [*words[: words.index("-o")], "-E", "-P", "-C", entry["file"]]
@@ -39,7 +39,7 @@ def key_of(entry: dict[str, str], settings: bytes) -> str:
 
 
 def check(entry: dict[str, str], folder: Path, settings: bytes) -> str:
-    """What clang-tidy complains of in one source; empty where it is clean."""
+    """Return clang-tidy's warnings for one source; empty if it is clean."""
     try:
         clean = CACHE / key_of(entry, settings)
     except subprocess.CalledProcessError as error:
@@ -55,7 +55,7 @@ def check(entry: dict[str, str], folder: Path, settings: bytes) -> str:
 
 
 def main(build: str, jobs: str) -> int:
-    """Status 1 where any source is not clean."""
+    """Return status 1 if any source is not clean."""
     CACHE.mkdir(parents=True, exist_ok=True)
     version = subprocess.run(["clang-tidy", "--version"], capture_output=True, check=True).stdout
     settings = version + Path(".clang-tidy").read_bytes()

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what files in Ceph pools are tested with, where apt-get may; says what stays missing.
+# Installs the packages for tests of files in Ceph pools, if apt-get may; prints what is still missing.
 set -uo pipefail
 
 missing=()

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The tests of files in Ceph pools, against a cluster of their own (tools/ceph.sh): once in memory, once on bluestore;
-# RADOS_STORES="memstore" leaves one out.
-# Usage: rados-test.sh BUILD_FOLDER [pytest's arguments]. Says so, and fails at nothing, where Ceph is not installed.
+# Runs the tests of files in Ceph pools, against a separate cluster (tools/ceph.sh): once in memory, once on bluestore.
+# RADOS_STORES="memstore" leaves bluestore out.
+# Usage: rados-test.sh BUILD_FOLDER [pytest's arguments]. Without Ceph it says so and succeeds.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -11,7 +11,7 @@ if ! command -v ceph-osd >/dev/null || ! command -v ceph-mon >/dev/null || ! com
   echo "tests of files in Ceph pools: SKIPPED (Ceph is not installed: make rados-packages)"
   exit 0
 fi
-# Not under a folder that is root's alone: daemons run as nobody.
+# Daemons run as nobody, so the folder must not be accessible to root alone.
 FOLDER=$(mktemp -d /tmp/swath-ceph.XXXXXX)
 chmod 755 "$FOLDER"
 trap 'tools/ceph.sh stop "$FOLDER/cluster" || true; rm -rf "$FOLDER"' EXIT
@@ -25,6 +25,6 @@ for store in ${RADOS_STORES:-memstore bluestore}; do
     { cat "$FOLDER/ctest.log"; exit 1; }
   grep -E 'tests passed|tests failed' "$FOLDER/ctest.log"
   pytest -q "${TESTS[@]}" "$@"
-  TESTS=(tests/store/test_rados.py tests/store/test_rados_counts.py)  # tests of failures have a bluestore of their own
+  TESTS=(tests/store/test_rados.py tests/store/test_rados_counts.py)  # tests of failures use a separate bluestore
   tools/ceph.sh stop "$FOLDER/cluster"
 done

@@ -1,7 +1,7 @@
-"""Prints all that Swath and its benchmarks ask of other packages, one a line, as `pip install -r` reads it.
+"""Prints the requirements of Swath and its benchmarks, one a line, for `pip install -r`.
 
-So the Makefile can install everything but the two themselves before Swath compiles. With names of extras: what building
-Swath and these extras of it need, and nothing of the benchmarks.
+So the Makefile can install all other packages before Swath compiles. With names of extras it prints the requirements
+for building Swath and for these extras, without those of the benchmarks.
 """
 
 import re
@@ -13,17 +13,17 @@ except ModuleNotFoundError:  # Python 3.10
     from pip._vendor import tomli as tomllib
 
 OWN = r"(swath|swath-bench)(\[(?P<extras>.*)\])?(?![\w-])"
-"""Swath, or its benchmarks, perhaps with extras: swath[mpi,hdf5]."""
+"""Swath or its benchmarks, optionally with extras: swath[mpi,hdf5]."""
 
 
 def settings_of(path):
-    """What a pyproject.toml says."""
+    """Return the content of a pyproject.toml."""
     with open(path, "rb") as file:
         return tomllib.load(file)
 
 
 def without_own(requirements, extras):
-    """The same without Swath and its benchmarks; in the place of extras of them stands what these require."""
+    """Return requirements without Swath and its benchmarks; extras of the two are replaced by their requirements."""
     for requirement in requirements:
         own = re.match(OWN, requirement)
         if own is None:

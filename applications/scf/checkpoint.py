@@ -14,13 +14,13 @@ Matrix = npt.NDArray[np.float64]
 
 
 class Checkpoint:
-    """A .npy file of an N × N matrix; no path: nothing is kept. Of one rank."""
+    """A .npy file of an N × N matrix, on one rank; without a path nothing is kept."""
 
     def __init__(self, path: str | None, functions: int, recorder: Recorder) -> None:
         self._path, self._shape, self._recorder = path, (functions, functions), recorder
 
     def load(self) -> Matrix | None:
-        """The density that an earlier run left; None where there is none. Raises ValueError where it cannot be one."""
+        """Return the density of an earlier run, or None. Raises ValueError if the file cannot be a density."""
         if self._path is None or not os.path.exists(self._path):
             return None
         with self._recorder.timed(OPEN):
@@ -35,7 +35,7 @@ class Checkpoint:
         return density
 
     def save(self, density: Matrix) -> None:
-        """In place of what was there: the file is always a whole one."""
+        """Replace the old file by a rename: the file is always complete."""
         if self._path is None:
             return
         with self._recorder.timed(OPEN):

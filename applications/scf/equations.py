@@ -9,7 +9,7 @@ Matrix = npt.NDArray[np.float64]
 
 
 class Roothaan:
-    """One molecule's equations; what belongs to its overlap matrix S is computed once.
+    """One molecule's equations; terms of its overlap matrix S are computed once.
 
     Args:
         core: the core Hamiltonian h, N × N, Hartree.
@@ -24,18 +24,18 @@ class Roothaan:
         self._orthogonal = vectors / np.sqrt(values) @ vectors.T  # S^(-1/2)
 
     def density(self, fock: Matrix) -> Matrix:
-        """Of the lowest orbitals of a Fock matrix, two electrons in each."""
+        """Return the density of the lowest orbitals of a Fock matrix, two electrons in each."""
         _, vectors = np.linalg.eigh(self._orthogonal @ fock @ self._orthogonal)
         occupied = self._orthogonal @ vectors[:, : self._occupied]
         matrix: Matrix = 2 * occupied @ occupied.T
         return matrix
 
     def energy(self, density: Matrix, fock: Matrix) -> float:
-        """Of the electrons, Hartree; `fock` is made of this density."""
+        """Return the energy of the electrons, Hartree; `fock` belongs to this density."""
         return float(np.sum(density * (self._core + fock)) / 2)
 
     def error(self, density: Matrix, fock: Matrix) -> Matrix:
-        """F D S − S D F between orthogonal functions: nothing when the density is that of the Fock matrix."""
+        """Return F D S − S D F between orthogonal functions: zero if the density is that of the Fock matrix."""
         product = fock @ density @ self._overlap
         error: Matrix = self._orthogonal @ (product - product.T) @ self._orthogonal
         return error

@@ -1,8 +1,8 @@
-"""The Fock matrix of a closed shell: what the electrons do to each other, batch by batch.
+"""The Fock matrix of a closed shell: the interaction of the electrons, batch by batch.
 
 F = h + G, G = J − K / 2, J_ij = Σ_kl (ij|kl) D_kl, K_ik = Σ_jl (ij|kl) D_jl, where D is the density matrix, twice the
 sum over the occupied orbitals (Szabo, Ostlund, *Modern Quantum Chemistry*, section 3.4). A batch stands for up to
-eight, so it adds to six parts of G: two by J, four by K. What is added to a part is added to its transpose at the end.
+eight, so it adds to six parts of G: two by J, four by K. The transposes of these parts are added at the end.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ Matrix = npt.NDArray[np.float64]
 
 
 def add_batch(half: Matrix, density: Matrix, batch: Batch, integrals: Integrals) -> None:
-    """Add what a batch contributes to `half`, where `half + half.T` is G."""
+    """Add the contribution of a batch to `half`, where `half + half.T` is G."""
     i, j, k, l = (block.functions for block in batch)  # noqa: E741
     ni, nj, nk, nl = batch.shape
-    # As many J_ij and J_ji, as (kl) and (lk), are in eight batches; half of them are left to the transpose.
+    # Eight batches have equal numbers of J_ij and J_ji, and of (kl) and (lk); the transpose adds half of them.
     coulomb, exchange = batch.degeneracy / 4, batch.degeneracy / 16
     pairs = integrals.reshape(ni * nj, nk * nl)
     half[i, j] += coulomb * (pairs @ density[k, l].ravel()).reshape(ni, nj)

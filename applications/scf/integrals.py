@@ -1,12 +1,12 @@
-"""Where a rank's batches of integrals come from in every iteration: four ways, of which the program takes one.
+"""The source of a rank's batches of integrals in every iteration: the program takes one of four.
 
 - `Stored` (SCF 1.1): computed and written once, to a file of each rank; read in every iteration.
 - `Prefetched` (SCF 1.1 with prefetching): the same, but a batch is read while the ones before it are used.
 - `Recomputed` (direct SCF): computed again in every iteration; there is no file.
-- `Balanced` (SCF 3.0): some are kept in memory or on disk, the others are computed while those are read.
+- `Balanced` (SCF 3.0): some are kept in memory or on disk, the others are computed while the kept ones are read.
 
 Each is a context manager, and can be iterated over any number of times: pairs of a batch and its values. The values
-are good until the next pair.
+are valid until the next pair.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from record import CLOSE, FLUSH, INTEGRALS, OPEN, READ, WRITE, Event, Recorder
 import swath
 
 AHEAD = 2
-"""How many batches are read before they are used."""
+"""Number of batches that are read ahead."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """What all of them need.
+    """The common arguments of all sources.
 
     Attributes:
         comm: an mpi4py communicator.
         molecule: a `pyscf.gto.Mole`.
-        batches: all of them, the same on all ranks.
-        folder: where files of integrals go; they are gone at the end.
-        recorder: of this rank.
-        disk: of `Balanced`: "auto", the part of the bytes that is kept on disk, or bytes.
-        memory: of `Balanced`: bytes that are kept in memory, or "auto".
+        batches: all batches, the same on all ranks.
+        folder: folder of the files of integrals, which are removed at the end.
+        recorder: recorder of this rank.
+        disk: for `Balanced`: "auto", the part of the bytes that is kept on disk, or bytes.
+        memory: for `Balanced`: bytes that are kept in memory, or "auto".
     """
 
     comm: Any
@@ -53,7 +53,7 @@ class Job:
 
     @property
     def own_batches(self) -> list[Batch]:
-        """Those of this rank: dealt in turn."""
+        """Return the batches of this rank, which are dealt in turn."""
         return self.batches[self.comm.rank :: self.comm.size]
 
     def compute(self, batch: Batch) -> Integrals:
@@ -63,15 +63,15 @@ class Job:
 
 
 class Source(Protocol):
-    """What the program iterates over."""
+    """A source of integrals, over which the program iterates."""
 
     @property
     def plan(self) -> Any:
-        """What `Balanced` decided; None of the others."""
+        """The decision of `Balanced`; None for the others."""
 
     @property
     def iterations(self) -> Sequence[Any]:
-        """What `Balanced` did on this rank in each iteration; nothing of the others."""
+        """The iterations of `Balanced` on this rank; empty for the others."""
 
     def __enter__(self) -> Source: ...
     def __exit__(self, *error: Any) -> None: ...
@@ -99,7 +99,7 @@ class Recomputed:
 
 
 class Stored:
-    """All are in a file of this rank, one after the other; this rank alone reads it."""
+    """All batches are in a file of this rank, one after the other; only this rank reads it."""
 
     plan = None
     iterations = ()
@@ -183,7 +183,7 @@ class Prefetched(Stored):
     def _next(
         self, begun: deque[tuple[Batch, Integrals, swath.Future]], free: list[Integrals]
     ) -> tuple[Batch, Integrals]:
-        """Waits for the read that was begun first. Its memory is free again when the next one is asked for."""
+        """Wait for the read that was begun first. The next call frees its memory."""
         batch, memory, future = begun.popleft()
         with self._recorder.timed(READ, batch.elements * 8):
             values: Integrals = future.result()
@@ -192,10 +192,10 @@ class Prefetched(Stored):
 
 
 class Balanced:
-    """As `swath.Balanced` decides: each batch is kept or computed, whichever makes an iteration shorter.
+    """`swath.Balanced` decides for each batch whether to keep or to compute it, to make an iteration shorter.
 
-    What it reads and writes in the background is told by `iterations`. Among the events a batch that was not computed
-    is a read, of the disk or of memory, and takes as long as the program waited for it.
+    `iterations` describes its reads and writes in the background. In the events, a batch that was not computed
+    is a read, from disk or memory, with the seconds that the program waited for it.
     """
 
     def __init__(self, job: Job) -> None:
@@ -206,12 +206,12 @@ class Balanced:
 
     @property
     def plan(self) -> Any:
-        """What it decided."""
+        """The decision of `swath.Balanced`."""
         return self._kept.plan
 
     @property
     def iterations(self) -> Sequence[Any]:
-        """What each iteration did on this rank."""
+        """The iterations on this rank."""
         return tuple(self._kept.iterations)
 
     def __enter__(self) -> Balanced:

@@ -1,4 +1,4 @@
-"""Molecules from XYZ files, and what of them needs no two-electron integrals: all by PySCF."""
+"""Molecules from XYZ files, and their quantities without two-electron integrals: all by PySCF."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def path_of(name: str) -> Path:
 def molecule_of(xyz: str, basis: str) -> Molecule:
     """The molecule of the text of an XYZ file, neutral, with spherical basis functions.
 
-    Raises ValueError where it has unpaired electrons, or PySCF does not understand it.
+    Raises ValueError if it has unpaired electrons, or PySCF does not understand it.
     """
     atoms = "\n".join(xyz.splitlines()[2:])
     molecule = gto.Mole(atom=atoms, basis=basis, unit="Angstrom", spin=None, verbose=0)
@@ -40,12 +40,12 @@ def core_hamiltonian(molecule: Molecule) -> Matrix:
 
 
 def overlap(molecule: Molecule) -> Matrix:
-    """Of the basis functions with each other."""
+    """Return the overlaps of the basis functions with each other."""
     matrix: Matrix = molecule.intor_symmetric("int1e_ovlp")
     return matrix
 
 
 def first_density(molecule: Molecule) -> Matrix:
-    """A density matrix to begin with: of the free atoms, in a minimal basis."""
+    """Return the initial density matrix: that of the free atoms, in a minimal basis."""
     density: Matrix = np.asarray(scf.hf.init_guess_by_minao(molecule))
     return density

@@ -11,7 +11,7 @@ UNITS = {"": 0, "k": 10, "m": 20, "g": 30}
 
 
 def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    """What was asked for; ends the program where it makes no sense."""
+    """Return the parsed options; invalid ones end the program."""
     parser = argparse.ArgumentParser(
         prog="scf.py", description="The energy of a molecule of closed shells by restricted Hartree-Fock."
     )

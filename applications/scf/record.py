@@ -1,4 +1,4 @@
-"""What a rank did, and when: every operation on files, and what was computed."""
+"""The record of a rank, with times: every operation on files, and every computation."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import NamedTuple
 OPEN, READ, WRITE, FLUSH, CLOSE = "open", "read", "write", "flush", "close"
 """Operations on files. There are no seeks: Swath reads and writes at offsets."""
 INTEGRALS, FOCK = "integrals", "fock"
-"""What is computed: a batch of integrals, and what it adds to the Fock matrix."""
+"""Kinds of computation: a batch of integrals, and its contribution to the Fock matrix."""
 
 
 class Event(NamedTuple):
-    """One of them. `seconds` is how long the program waited for it, not how long the disk worked."""
+    """One operation or computation. `seconds` is the time that the program waited, not the time of the disk."""
 
     kind: str
     begin: float
@@ -46,5 +46,5 @@ class Recorder:
         self.add(kind, begin, size)
 
     def seconds_of(self, kind: str) -> float:
-        """Of all events of a kind together."""
+        """Return the seconds of all events of a kind together."""
         return sum(event.seconds for event in self.events if event.kind == kind)

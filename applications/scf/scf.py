@@ -2,9 +2,9 @@
 
     mpiexec -n 4 python applications/scf/scf.py --input small --integrals balanced
 
-There are far more two-electron integrals than anything else, and every iteration needs all of them: they are computed
-once and read again, or computed again, or some of both (`integrals`). Each rank has its batches of them, and adds what
-they contribute to the Fock matrix (`fock`); rank 0 adds up the ranks' parts, solves the equations (`equations`,
+There are far more two-electron integrals than other data, and every iteration needs all of them: they are computed
+once and read again, or computed again, or some of both (`integrals`). Each rank has its batches, and adds their
+contribution to the Fock matrix (`fock`). Rank 0 adds up the ranks' parts, solves the equations (`equations`,
 `diis`), and sends the next density to all.
 
 Source: Kandaswamy, Kandemir, Choudhary, Bernholdt, *Performance Implications of Architectural and Software Techniques
@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # a rank is a core; NumPy and PySCF look when they are imported
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # one core a rank; NumPy and PySCF read this when they are imported
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import argparse
@@ -45,23 +45,23 @@ Matrix = npt.NDArray[np.float64]
 
 ENERGY_TOLERANCE = 1e-10
 SECONDS_TO_TELL = 0.5
-"""Before all ranks are ended: what mpiexec has not passed on by then is lost."""
+"""Wait before all ranks are ended: output that mpiexec has not passed on by then is lost."""
 
 
 @dataclasses.dataclass
 class Result:
-    """What an iteration leaves: the energy, and whether that is the end. The same on all ranks."""
+    """The result of an iteration: the energy, and whether it is the last one. The same on all ranks."""
 
     energy: float = 0.0
     error: float = np.inf
     converged: bool = False
     iterations: int = 0
     seconds: list[float] = dataclasses.field(default_factory=list)
-    """Of each iteration; the first is apart where integrals are computed in it that are kept."""
+    """Seconds of each iteration; the first one is different if it computes integrals that are kept."""
 
 
 class Solver:
-    """What rank 0 does between two Fock matrices."""
+    """The work of rank 0 between two Fock matrices."""
 
     def __init__(self, molecule: Molecule, options: argparse.Namespace, recorder: Recorder) -> None:
         self._core = core_hamiltonian(molecule)
@@ -81,7 +81,7 @@ class Solver:
         return self._density
 
     def next(self, two_electron: Matrix) -> tuple[Matrix, float, float, bool]:
-        """From G of the last density the next one; the energy of the last, its error, and whether it is good enough."""
+        """Return from G of the last density the next one, and the energy, error and convergence of the last."""
         fock = self._core + two_electron
         energy = self._equations.energy(self._density, fock) + self._nuclei
         error = self._equations.error(self._density, fock)
@@ -95,7 +95,7 @@ class Solver:
 
 
 def two_electron_part(density: Matrix, integrals: Source, recorder: Recorder) -> Matrix:
-    """What this rank's batches contribute to G."""
+    """Return the contribution of this rank's batches to G."""
     half = np.zeros_like(density)
     for batch, values in integrals:
         with recorder.timed(FOCK):
@@ -114,7 +114,7 @@ def hartree_fock(job: Job, options: argparse.Namespace, integrals: Source) -> Re
         part = two_electron_part(density, integrals, recorder)
         whole = np.empty_like(part)
         comm.Reduce(part, whole if comm.rank == 0 else None, root=0)
-        # One rank solves: how numbers are rounded in an eigenvalue problem may differ between ranks.
+        # One rank solves: the rounding in an eigenvalue problem may differ between ranks.
         told = comm.bcast(solver.next(whole) if solver else None)
         density, result.energy, result.error, result.converged = told
         result.iterations += 1
@@ -128,7 +128,7 @@ def hartree_fock(job: Job, options: argparse.Namespace, integrals: Source) -> Re
 
 
 def run(options: argparse.Namespace, comm: Any) -> Result:
-    """Collective. Read the input, compute, and leave a record where one is asked for."""
+    """Collective. Read the input, compute, and write a record if one is requested."""
     recorder = Recorder()
     molecule = molecule_of(comm.bcast(input_text(options.input, recorder) if comm.rank == 0 else None), options.basis)
     batches = batches_of(blocks_of(molecule, options.block))
@@ -142,7 +142,7 @@ def run(options: argparse.Namespace, comm: Any) -> Result:
             tell(comm, f"{'iteration':>9} {'energy, Hartree':>20} {'error':>12} {'seconds':>9}")
             result = hartree_fock(job, options, integrals)
             ending = Ending(plan=integrals.plan, iterations=[dataclasses.asdict(i) for i in integrals.iterations])
-        comm.barrier()  # all ranks' files are gone
+        comm.barrier()  # all ranks have removed their files
         ending.seconds = recorder.now - begin
     conclude(options, job, result, ending)
     return result
@@ -150,7 +150,7 @@ def run(options: argparse.Namespace, comm: Any) -> Result:
 
 @dataclasses.dataclass
 class Ending:
-    """How long all of it took, the writing of integrals included; what `Balanced` decided, and did on this rank."""
+    """The total time, with the writing of integrals; the decision and the iterations of `Balanced` on this rank."""
 
     plan: Any
     iterations: list[dict[str, Any]]
@@ -158,7 +158,7 @@ class Ending:
 
 
 class NoFolder:
-    """Of a rank that uses the folder of rank 0."""
+    """The folder of a rank that uses the folder of rank 0."""
 
     def __enter__(self) -> None: ...
     def __exit__(self, *error: object) -> None: ...
@@ -175,7 +175,7 @@ def input_text(name: str, recorder: Recorder) -> str:
 
 
 def title(options: argparse.Namespace, molecule: Molecule, batches: list[Batch], ranks: int) -> str:
-    """What is going to be done."""
+    """Return the title of the run."""
     size = sum(batch.elements for batch in batches) * 8 / 1e6
     return (
         f"{options.input}: {molecule.natm} atoms, {molecule.nelectron} electrons, {options.basis}, N = {molecule.nao}; "
@@ -184,7 +184,7 @@ def title(options: argparse.Namespace, molecule: Molecule, batches: list[Batch],
 
 
 def conclude(options: argparse.Namespace, job: Job, result: Result, ending: Ending) -> None:
-    """Collective. Tell the end, and write the record."""
+    """Collective. Print the conclusion, and write the record."""
     told = job.comm.gather((job.recorder.events, ending.iterations))
     if told is None:
         return
@@ -212,13 +212,13 @@ def conclude(options: argparse.Namespace, job: Job, result: Result, ending: Endi
 
 
 def tell(comm: Any, words: str) -> None:
-    """On rank 0, a line."""
+    """Print a line on rank 0."""
     if comm.rank == 0:
         print(words, flush=True)
 
 
 def main() -> int:
-    """Run the command line: 0, or 1 where it did not converge; an error of one rank ends all."""
+    """Run the command line; return 0, or 1 without convergence. An error of one rank ends all."""
     options = parse()
     comm = MPI.COMM_WORLD
     try:

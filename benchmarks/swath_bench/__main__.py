@@ -1,4 +1,4 @@
-"""`python -m swath_bench`: measure, beside the peers."""
+"""`python -m swath_bench`: measure Swath and other libraries."""
 
 from __future__ import annotations
 
@@ -70,11 +70,11 @@ BENCHMARKS: dict[str, ModuleType] = {
     "mpi-io": mpi_io,
 }
 REPORTS: dict[str, ModuleType] = {"ncio": ncio_report, "madbench": madbench_report, "scf": scf_report}
-"""Who draws what `--html` asks for."""
+"""The modules that draw the reports of `--html`."""
 ALL = ("interleaved", "table1")
-"""What runs without a name: NCIO takes hours."""
+"""Benchmarks that run if none is named: NCIO takes hours."""
 NOT_OPTIONS = ("benchmark", "folder", "json", "html", "quick", "command", "traceback", "own_parser")
-"""What the command line takes that is not among the options of a benchmark."""
+"""Arguments of the command line that are not options of a benchmark."""
 UNITS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
 DISK_MARGIN = 1.05
 
@@ -162,7 +162,7 @@ Measure on a machine that does nothing else: the table says what the load was.
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the command line; what is not given has the default of each benchmark."""
+    """Return the parser; options that are not given have the default of each benchmark."""
     prog = "python -m swath_bench"
     made = argparse.ArgumentParser(
         prog=prog,
@@ -175,7 +175,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def add_arguments(made: argparse.ArgumentParser) -> None:
-    """What `python -m swath_bench` and `swath bench` take alike."""
+    """Add the arguments that `python -m swath_bench` and `swath bench` share."""
     made.add_argument(
         "benchmark", nargs="?", choices=tuple(BENCHMARKS), help=f"which one (default: {', then '.join(ALL)})"
     )
@@ -363,7 +363,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def run(given: argparse.Namespace) -> int:
     """Check all, then measure, print and record one benchmark after the other."""
-    signal.signal(signal.SIGTERM, _exit_on_signal)  # so that files are removed and ranks ended
+    signal.signal(signal.SIGTERM, _exit_on_signal)  # files are then removed, and ranks ended
     if given.html and given.benchmark not in REPORTS:
         raise ArgumentError(f"--html: only {' and '.join(REPORTS)} draw a report: give the name of one")
     chosen = {name: options_of(name, given) for name in ([given.benchmark] if given.benchmark else ALL)}
@@ -390,7 +390,7 @@ def run(given: argparse.Namespace) -> int:
 
 
 def options_of(name: str, given: argparse.Namespace) -> Any:
-    """Return the benchmark's own options: its defaults, or its quick ones, and what was given. Raises ArgumentError."""
+    """Return the options: the benchmark's defaults, or its quick ones, with the given values. Raises ArgumentError."""
     module = BENCHMARKS[name]
     options = module.quick_options() if given.quick else module.Options()
     known = {field.name for field in dataclasses.fields(options)}
@@ -410,7 +410,7 @@ def options_of(name: str, given: argparse.Namespace) -> Any:
 
 
 def check_room(name: str, needed: dict[str, int], folder: str) -> None:
-    """Raises StoreError, ArgumentError where the disk or the memory is too small, before anything is written."""
+    """Check the room before anything is written. Raises StoreError or ArgumentError if disk or memory is too small."""
     try:
         free = shutil.disk_usage(folder).free
     except OSError as error:
@@ -434,8 +434,8 @@ def measured(
 ) -> dict[str, Any]:
     """Run one benchmark: conditions, options, every repetition, and the summary. Its file is gone afterwards.
 
-    `keep` is given the result; of a benchmark that measures in parts also what there is after each, and of one that
-    fails after some what there was.
+    `keep` gets the result. If a benchmark measures in parts, `keep` also gets the results after each part, and the
+    results so far if a part fails.
     """
     module = BENCHMARKS[name]
     found = conditions(folder)
@@ -462,7 +462,7 @@ def measured(
 
 
 def print_result(result: dict[str, Any]) -> None:
-    """The tables for people."""
+    """Print the tables."""
     console = output.console()
     console.print()
     BENCHMARKS[result["benchmark"]].show(console, result)
@@ -470,7 +470,7 @@ def print_result(result: dict[str, Any]) -> None:
 
 
 def check_writable(path: str) -> None:
-    """Raises StoreError now, not after minutes of measuring."""
+    """Raises StoreError if the path cannot be written: now, not after minutes of measuring."""
     try:
         with open(path, "a", encoding="utf-8"):
             pass
@@ -479,7 +479,7 @@ def check_writable(path: str) -> None:
 
 
 def record(path: str, results: Any) -> None:
-    """All results as JSON; a record that was there is whole until the new one is."""
+    """Write all results as JSON; an old record stays complete until the new one replaces it."""
     written = AtomicFile(path, overwrite=True)
     with written.removed_on_error():
         with open(written.working_path, "x", encoding="utf-8") as file:

@@ -1,7 +1,7 @@
-"""Batches that can be computed again: kept on disk at 0, 25, 50, 75, 100 %, beside the share that `auto` chooses.
+"""Batches that can be computed again: 0, 25, 50, 75, 100 % on disk, compared with the share that `auto` chooses.
 
 Figure 6 of the application-I/O paper (2002) with a real computation of tunable length, on modelled disks and on the
-disk of this folder. A time is that of an iteration when the file is written: the median of those after the second.
+disk of this folder. A time is that of an iteration after the file is written: the median of those after the second.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from swath_bench import launch
 from swath_bench.measure import WrongDataError, counted, say, shuffled, summary
 
 RATES = {"xeon-eide": 23e6, "p690-scsi": 35e6, "p690-raid5": 125e6}
-"""Of the modelled disks, bytes a second (docs/modelled-disks.md)."""
+"""Bytes a second of the modelled disks (docs/modelled-disks.md)."""
 HERE = "here"
 HERE_RATE = 100e6
-"""What a core computes of SCF's integrals a second, for the disk of this folder."""
+"""Bytes of SCF's integrals that a core computes a second, for the disk of this folder."""
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 AUTO = "auto"
 CONTENDERS: tuple[float | str, ...] = (*SHARES, AUTO)
@@ -48,9 +48,9 @@ class Options:
         bytes: of all batches.
         batches: how many.
         disks: modelled ones, by preset; "here" is the folder's own.
-        computing: how many times as fast as the disk reads the batches are computed.
-        iterations: of each contender.
-        repetitions: counted ones, each with every contender.
+        computing: the ratio of the rate of computing to the rate of reading.
+        iterations: number of iterations of each contender.
+        repetitions: number of counted repetitions, each with every contender.
     """
 
     ranks: int = 1
@@ -77,17 +77,17 @@ class Options:
 
 
 def quick_options() -> Options:
-    """Sizes for a look, and for tests: no modelled disk."""
+    """Small sizes for a quick run, and for tests: no modelled disk."""
     return Options(bytes=2 << 20, batches=16, disks=(HERE,), computing=(1.0,), iterations=3, repetitions=1)
 
 
 def needs(options: Options) -> dict[str, int]:
-    """Return bytes of disk and memory that it takes: one file at a time."""
+    """Return the needed bytes of disk and memory: one file at a time."""
     return {"disk": 2 * options.bytes, "memory": 2 * options.bytes}
 
 
 class Computation:
-    """Batches whose computing takes a stated number of sines: some are three times as dear as others.
+    """Batches that take a stated number of sines to compute: some are three times as expensive as others.
 
     Args:
         options: how many, and their bytes.
@@ -117,7 +117,7 @@ class Computation:
             block = np.sin(block)
 
     def _seconds_of_unit(self) -> float:
-        """Return the least of a few: what a core takes that does nothing else."""
+        """Return the smallest of a few times: the time of a core that does nothing else."""
         found = []
         for _ in range(5):
             begin = time.perf_counter()
@@ -127,7 +127,7 @@ class Computation:
 
 
 def measure(options: Options, folder: str, keep: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """Every disk and rate of computing, every contender in turn."""
+    """Measure every contender in turn, for every disk and rate of computing."""
     told: dict[str, Any] = {"cores": len(os.sched_getaffinity(0)), "measurements": []}
     for disk in options.disks:
         with launch.on_disk(None if disk == HERE else disk, folder, "build") as path:
@@ -146,7 +146,7 @@ def measure(options: Options, folder: str, keep: Callable[[dict[str, Any]], None
 
 
 def _measured(options: Options, computation: Computation, path: str, share: float | str) -> dict[str, Any]:
-    """Return the seconds of each iteration, and what `auto` chose at last. Raises WrongDataError."""
+    """Return the seconds of each iteration, and the last choice of `auto`. Raises WrongDataError."""
     with swath.Balanced(computation.produce, computation.sizes, path=path, disk=share, memory=0) as balanced:
         for _ in range(options.iterations):
             seen = 0
@@ -166,7 +166,7 @@ def _measured(options: Options, computation: Computation, path: str, share: floa
 
 
 def summarise(result: dict[str, Any]) -> dict[str, Any]:
-    """Of each disk and rate: every share's seconds; `auto` beside the best and beside the ends."""
+    """Return, for each disk and rate, the seconds of every share, and `auto` divided by the best and by 0 and 100 %."""
     cases: dict[str, dict[str, Any]] = {}
     for (disk, factor), of in _cases(counted(result["measurements"])):
         seconds = {str(share): summary(one["seconds"]).to_dict() for share, one in of.items()}

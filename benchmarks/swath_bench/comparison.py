@@ -1,4 +1,4 @@
-"""Swath compared with its peers, cell by cell: what benchmarks whose cells name their contenders have in common."""
+"""Swath compared with its peers, cell by cell: shared by benchmarks whose cells name their contenders."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any
 REASON_MAX = 200
 
 Cell = dict[str, Any]
-"""Its "contenders" have by their names "repetitions", and why they were "refused", or None."""
+"""Its "contenders" map a name to "repetitions" and "refused", which is the reason or None."""
 
 
 def measured(cell: Cell) -> dict[str, dict[str, Any]]:
-    """Return the contenders that are compared: a contender that was refused in any round is not."""
+    """Return the contenders that are compared: those that were refused in no round."""
     contenders: dict[str, dict[str, Any]] = cell["contenders"]
     return {who: entry for who, entry in contenders.items() if entry["repetitions"] and entry["refused"] is None}
 
 
 def fastest_peer(contenders: Mapping[str, dict[str, Any]], ours: str) -> str | None:
-    """Return the peer with the smallest "median"; None where `ours` is not among them, or is alone."""
+    """Return the peer with the smallest "median"; None if `ours` was not measured, or there are no peers."""
     peers = [who for who in contenders if who != ours]
     return min(peers, key=lambda who: float(contenders[who]["median"])) if ours in contenders and peers else None
 
@@ -34,7 +34,7 @@ def refused(cells: Iterable[Cell], name_of: Callable[[Cell], str]) -> list[dict[
 
 
 def refusals(entries: Iterable[dict[str, Any]], verb: str) -> list[str]:
-    """Return a line for each entry of `refused`: who, where, and why, as much of it as a line holds."""
+    """Return a line for each entry of `refused`: contender, cells and reason, cut to the length of a line."""
     return [
         f"{one['contender']} {verb} in {_listed_cells(one['cells'])}: {one['reason'][:REASON_MAX]}" for one in entries
     ]

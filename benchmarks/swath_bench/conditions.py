@@ -1,4 +1,4 @@
-"""Under which conditions something was measured: a number without them means little."""
+"""The conditions of a measurement: a number without them means little."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def conditions(folder: str) -> dict[str, Any]:
 
 
 def _mpi_versions() -> dict[str, str]:
-    """Nothing where there is no MPI: what runs in virtual time needs none."""
+    """Return the versions of MPI, or nothing without MPI: runs in virtual time need none."""
     try:
         import mpi4py
     except ImportError:
@@ -42,7 +42,7 @@ def _mpi_versions() -> dict[str, str]:
 
 
 def in_words(found: dict[str, Any]) -> str:
-    """Return the same for people, two lines."""
+    """Return the conditions as two lines of text."""
     memory = "" if found["memory_bytes"] is None else f", {units.in_bytes(found['memory_bytes'])} of memory"
     load = f"load average {found['load_average']:.1f} before"
     if "load_average_after" in found:

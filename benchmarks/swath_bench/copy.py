@@ -1,13 +1,13 @@
-"""Copies in bounded memory: a transpose and a tiling, beside the floor and beside a NumPy loop tuned for the one case.
+"""Copies in bounded memory: a transpose and a tiling, compared with the floor and with a tuned NumPy loop.
 
 The *floor* is one sequential read and one sequential write of the same bytes with the same sync; it is measured before
-and after. The source is dropped from the page cache before everything that is timed; what was read from the device is
-told by the kernel (/proc/self/io). Memory is anonymous memory and shared windows (RssAnon and RssShmem of
-/proc/self/status, polled every 5 ms) above what the idle process had. Every result is compared with the source.
+and after. The source is dropped from the page cache before every timed run; the kernel counts the bytes that were read
+from the device (/proc/self/io). Memory is anonymous memory and shared windows (RssAnon and RssShmem of
+/proc/self/status, polled every 5 ms) in addition to the idle process. Every result is compared with the source.
 
-With `--peers`: TensorStore, zarr-python, dask, rechunker and cubed beside it, see `copy_peers`.
+`--peers` adds TensorStore, zarr-python, dask, rechunker and cubed, see `copy_peers`.
 
-With `--grid`: predicted beside measured seconds and memory, over sizes, budgets and kinds of copies.
+`--grid` compares predicted with measured seconds and memory, over sizes, budgets and kinds of copies.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ VALUE_BYTES = 8
 CASES = ("transpose", "tile", "convert")
 TIMED_CASES = ("transpose", "tile")
 KEPT_PART = 1.1
-"""Of the budget: a peer whose peak is more has not kept it."""
+"""Factor of the budget: a peer with a higher peak has not kept the budget."""
 GRID_PARTS = (1.0, 0.25)
 GRID_MEMORY = (1.0, 0.25)
 """Of --bytes and --memory."""
@@ -46,15 +46,15 @@ class Options:
     """Sizes of the benchmark.
 
     Attributes:
-        ranks: how many share a copy, each number in runs of its own.
-        bytes: of the source.
+        ranks: numbers of ranks that share a copy, each in separate runs.
+        bytes: bytes of the source.
         memory: the budget of all ranks together, in bytes.
         chunk: elements of a tile along each dimension.
-        repetitions: that are counted, each with every contender.
-        grid: whether to compare predicted with measured over a grid, in place of contenders.
-        peers: names of `copy_peers.NAMES`, measured beside it.
-        limit_seconds: after so many a copy of a peer is ended.
-        job: what the ranks of one run carry out; set by the benchmark itself.
+        repetitions: number of counted repetitions, each with every contender.
+        grid: whether to compare predicted with measured figures over a grid, instead of contenders.
+        peers: names of `copy_peers.NAMES`, which are measured, too.
+        limit_seconds: a copy of a peer that takes longer is ended.
+        job: the work of the ranks of one run; the benchmark sets it.
     """
 
     ranks: tuple[int, ...] = (1,)
@@ -81,7 +81,7 @@ class Options:
 
     @property
     def columns(self) -> int:
-        """Of the source: a power of two, a third more than there are rows or fewer."""
+        """Columns of the source: a power of two, at most a third more than there are rows."""
         return 1 << round(math.log2(math.sqrt(self.bytes / VALUE_BYTES * 4 / 3)))
 
     @property
@@ -91,23 +91,23 @@ class Options:
 
 
 def quick_options() -> Options:
-    """Sizes for a look, and for tests."""
+    """Small sizes for a quick run, and for tests."""
     return Options(bytes=24 * MIB, memory=8 * MIB, chunk=64, repetitions=1)
 
 
 def needs(options: Options) -> dict[str, int]:
-    """Return bytes of disk and memory that it takes."""
+    """Return the needed bytes of disk and memory."""
     # Peers: the source once more as a Zarr store, a target, and up to two stages of rechunker and cubed between them.
     return {"disk": (6 if options.peers else 3) * options.bytes, "memory": 2 * options.memory + 256 * MIB}
 
 
 def peer_names() -> tuple[str, ...]:
-    """Return what `--peers` without names stands for."""
+    """Return the peers that `--peers` without names selects."""
     return copy_peers.NAMES
 
 
 def measure(options: Options, folder: str, keep: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """Every contender in its own process, one after the other; `keep` is given what there is after each."""
+    """Every contender in its own process, one after the other; `keep` gets the results after each."""
     peers = copy_peers.Peers(folder, options.limit_seconds)
     told: dict[str, Any] = {"measurements": [], "versions": peers.versions}
     for ranks, job in _jobs(options):
@@ -124,7 +124,7 @@ def measure(options: Options, folder: str, keep: Callable[[dict[str, Any]], None
 
 
 def _jobs(options: Options) -> Iterator[tuple[int, dict[str, Any]]]:
-    """(ranks, job): the source is made first, and anew where its size changes."""
+    """Return (ranks, job): the source is made first, and again when its size changes."""
     if options.grid:
         for part in GRID_PARTS:
             size = round(options.bytes * part) // (VALUE_BYTES * options.columns) * VALUE_BYTES * options.columns
@@ -141,7 +141,7 @@ def _jobs(options: Options) -> Iterator[tuple[int, dict[str, Any]]]:
             for panel in PANELS:
                 if case in PANELS[panel]:
                     yield 1, _job(panel, case, repetition, options.bytes, options.memory)
-            # Each copy of a peer has a process of its own and a cold cache: there is nothing to warm up.
+            # Each copy of a peer has a separate process and a cold cache: there is nothing to warm up.
             for contender in copy_peers.contenders_of(options.peers) if repetition else ():
                 yield 1, _job(contender, case, repetition, options.bytes, options.memory)
         yield 1, _job(FLOOR, case, options.repetitions + 1, options.bytes, options.memory)
@@ -198,7 +198,7 @@ def summarise(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def _beside_peers(ours: dict[str, Any], of_case: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the fastest peer of all, and the fastest that kept the budget; what part of their time ours is."""
+    """Return the fastest peer of all, the fastest that kept the budget, and the ratio of our time to theirs."""
     peers = [row for row in of_case if row["contender"] in copy_peers.CONTENDERS]
     found: dict[str, Any] = {}
     for name, among in (("any", peers), ("in_budget", [row for row in peers if row["kept_budget"]])):
@@ -210,7 +210,7 @@ def _beside_peers(ours: dict[str, Any], of_case: list[dict[str, Any]]) -> dict[s
 
 
 def show(console: Console, result: dict[str, Any]) -> None:
-    """One table, the peers in words, and what the predictions were worth."""
+    """Print one table, sentences on the peers, and the quality of the predictions."""
     summary = result["summary"]
     size, memory = (units.in_bytes(result["options"][name]) for name in ("bytes", "memory"))
     console.print(Text(f"Copies of {size} within {memory}, from a cold cache", style="bold"))
@@ -255,7 +255,7 @@ def _memory_words(row: dict[str, Any]) -> str:
 
 
 def _peer_words(row: dict[str, Any]) -> str:
-    """Return how a row of Swath stands beside the peers, or ""."""
+    """Return the comparison of a row of Swath with the peers as text, or ""."""
     if "best_peer_any" not in row:
         return ""
     who = SWATH + (f" on {row['ranks']} ranks" if row["ranks"] > 1 else "")
@@ -273,7 +273,7 @@ def _refusal_words(refused: dict[str, Any]) -> str:
 
 
 def _version_words(versions: dict[str, dict[str, str]]) -> str:
-    """Of each environment."""
+    """Return the versions of each environment as text."""
     return "; ".join(", ".join(f"{name} {version}" for name, version in found.items()) for found in versions.values())
 
 

@@ -1,4 +1,4 @@
-"""What `swath bench copy` times: the floor, Swath, and loops that one would write with NumPy for the one case."""
+"""The contenders of `swath bench copy`: the floor, Swath, and NumPy loops written by hand for one case."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ PANELS = {
     "NumPy, panels of columns": ("transpose",),
     "NumPy, panels of rows": ("transpose", "tile"),
 }
-"""Hand-written loops, and for what. Each uses half of the budget for a panel, half for its turned copy."""
+"""Hand-written loops, with their case. Each uses half of the budget for a panel, half for its transposed copy."""
 DTYPE = "<f8"
 PIECE_BYTES = 8 << 20
 TURNED_ROWS = 256
-"""A strided copy of a panel goes block by block: NumPy's own walks through memory a line an element."""
+"""A strided copy of a panel goes block by block: NumPy's own copy touches a new cache line for each element."""
 
 
 def execute(ranks: Ranks, folder: str, job: dict[str, Any], shape: Shape, chunk: int) -> dict[str, Any]:
@@ -115,7 +115,7 @@ def _floor(source: str, target: str) -> dict[str, Any]:
 
 
 def _columns(source: str, target: str, shape: Shape, panel_bytes: int) -> dict[str, Any]:
-    """Columns of the source, which become rows of the target, as many as fit: short reads, one long write each."""
+    """Copy as many columns of the source as fit, which become rows of the target: short reads, one long write."""
     mapped = np.load(source, mmap_mode="r")
     width = max(panel_bytes // (shape[0] * mapped.itemsize), 1)
     panel = np.empty((width, shape[0]), DTYPE)
@@ -147,7 +147,7 @@ def _rows(source: str, target: str, shape: Shape, panel_bytes: int) -> dict[str,
 
 
 def _rows_into_tiles(source: str, target: str, shape: Shape, chunk: int) -> dict[str, Any]:
-    """A row of tiles at a time, one long read and one long write: tiles one behind the other, the last padded."""
+    """Copy a row of tiles by one long read and one long write: tiles follow each other, the last one is padded."""
     panel = np.zeros((chunk, shape[1]), DTYPE)
     tiles = np.empty((shape[1] // chunk, chunk, chunk), DTYPE)
     with open(source, "rb", buffering=0) as file, open(target, "wb", buffering=0) as made:
@@ -178,7 +178,7 @@ def _synced(file: Any) -> dict[str, Any]:
 
 
 def _make(path: str, shape: Shape) -> None:
-    """Element (i, j) is its own number in C order; on the medium when it is made."""
+    """Make and sync the source: element (i, j) is its own number in C order."""
     with swath.create(path, shape, DTYPE, overwrite=True) as a:
         step = max(PIECE_BYTES // (shape[1] * 8), 1)
         for row in range(0, shape[0], step):
@@ -188,7 +188,7 @@ def _make(path: str, shape: Shape) -> None:
 
 
 def _check(job: dict[str, Any], source: str, target: str, shape: Shape, chunk: int) -> None:
-    """WrongDataError unless the target holds what it must."""
+    """Raise WrongDataError unless the target holds the right values."""
     if job["contender"] == SWATH:
         found = swath.verify(source, target, axes=None if job["case"] == "tile" else (1, 0))
         wrong = "" if found or (job["case"] == "convert" and _rounded(source, target)) else str(found)

@@ -1,8 +1,8 @@
 """Peers of `swath bench copy`: TensorStore, zarr-python, dask, rechunker, cubed.
 
 None of them writes one file as Swath does: their targets are Zarr stores without compression, with chunks of whole rows
-(transpose) or of tiles (tile), as good to read as Swath's. Their sources are the file itself, or a Zarr store of the
-same bytes, rows of the file in each chunk, made beforehand. What they made is checked by Swath.
+(transpose) or of tiles (tile), as good to read as Swath's. Their sources are the file itself, or a prepared Zarr store
+of the same bytes, with rows of the file in each chunk. Swath checks their targets.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ TITLES = {
 """The peers' names in tables, by those in `--peers`, of their environments and programs."""
 NAMES = tuple(TITLES)
 READ_STORES = ("tensorstore", "rechunker", "cubed")
-"""Those that read a Zarr store with the source's bytes, not the file itself."""
+"""Peers that read a Zarr store with the source's bytes, not the file itself."""
 SETTINGS = ("defaults", "tuned")
-"""As the library's tutorial does it; and with what its documentation offers for the budget."""
+"""As in the library's tutorial; and with the settings that its documentation offers for the budget."""
 CONTENDERS: dict[str, tuple[str, str]] = {
     f"{title}, {setting}": (name, setting) for name, title in TITLES.items() for setting in SETTINGS
 }
@@ -56,28 +56,28 @@ def contenders_of(names: Sequence[str]) -> list[str]:
 
 
 class Peers:
-    """The peers' part of one benchmark, in its folder. Whatever happens, no process and no target is left behind.
+    """The peers' part of one benchmark, in its folder. It always removes its processes and targets, also after errors.
 
     Attributes:
-        versions: package by environment to version, of those that were made so far.
+        versions: maps an environment to the versions of its packages, for the environments made so far.
     """
 
     def __init__(self, folder: str, limit_seconds: float) -> None:
         self.versions: dict[str, dict[str, str]] = {}
-        self._folder = os.path.abspath(folder)  # programs work in folders of their own
+        self._folder = os.path.abspath(folder)  # programs work in their own folders
         self._limit_seconds = limit_seconds
         self._environments = Environments()
         self._refused: dict[tuple[str, str], str] = {}
 
     def prepare(self, names: Sequence[str], memory: int, shape: tuple[int, int]) -> None:
-        """Make the Zarr store with the source's bytes, where one of `names` reads no file."""
+        """Make the Zarr store with the source's bytes, if one of `names` cannot read the file."""
         if any(name in READ_STORES for name in names):
             _make_store(self._folder, shape, chunks_of_rows(shape, memory))
 
     def measure(self, job: Mapping[str, Any], shape: tuple[int, int], chunk: int) -> dict[str, Any]:
-        """Make one copy: "refused" with the reason or None, and if None what it took and how it was done ("hints").
+        """Make one copy. Return "refused" (the reason or None), and without one the figures and settings ("hints").
 
-        Who was refused once is not asked again for the same kind of copy.
+        A peer that was refused once is not run again for the same kind of copy.
         """
         key = (job["contender"], job["case"])
         if key not in self._refused:
@@ -106,7 +106,7 @@ class Peers:
     def _request(
         self, job: Mapping[str, Any], setting: str, shape: tuple[int, int], chunk: int, own: str
     ) -> dict[str, Any]:
-        """Return what a program is told."""
+        """Return the request to a program."""
         transposed = job["case"] == "transpose"
         of_target = shape[::-1] if transposed else shape
         return {
@@ -125,13 +125,13 @@ class Peers:
 
 
 def chunks_of_rows(shape: tuple[int, int], memory: int) -> tuple[int, int]:
-    """Whole rows: at most 8 MiB and a sixteenth of the budget, and at least one row."""
+    """Return chunks of whole rows: at most 8 MiB and a sixteenth of the budget, and at least one row."""
     rows = min(CHUNK_BYTES_MAX, memory // CHUNKS_PER_BUDGET) // (shape[1] * VALUE_BYTES)
     return min(max(rows, 1), shape[0]), shape[1]
 
 
 def _run(program: Program, request: dict[str, Any], folder: str) -> tuple[dict[str, Any], str]:
-    """Return what a program measured, and why it did not, or ""."""
+    """Return the figures of a program, and the reason if it failed, or ""."""
     lines, failed = program.run(request, folder)
     said = {name: value for line in lines for name, value in line.items()}
     if "failed" in said:
@@ -144,7 +144,7 @@ def _run(program: Program, request: dict[str, Any], folder: str) -> tuple[dict[s
 
 
 def _wrong(request: Mapping[str, Any], said: dict[str, Any]) -> str:
-    """Return what is wrong with the target, read by Swath; or ""."""
+    """Return the difference in the target, as Swath reads it; or ""."""
     axes = (1, 0) if request["case"] == "transpose" and said["transposed"] else None
     try:
         found = swath.verify(request["source"], request["target"], axes=axes)
@@ -154,7 +154,7 @@ def _wrong(request: Mapping[str, Any], said: dict[str, Any]) -> str:
 
 
 def _make_store(folder: str, shape: tuple[int, int], chunks: tuple[int, int]) -> None:
-    """The source as a Zarr store of version 2, which all peers read: each chunk is some rows of the file."""
+    """Make the source as a Zarr store of version 2, which all peers read: each chunk is some rows of the file."""
     store = os.path.join(folder, STORE)
     os.makedirs(store, exist_ok=True)
     metadata = {

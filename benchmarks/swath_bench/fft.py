@@ -1,14 +1,14 @@
-"""A Fourier transform of a file larger than memory: what the file between its passes is worth.
+"""A Fourier transform of a file larger than memory: the effect of the layout of the intermediate file.
 
-The cases are those of Kandaswamy et al. 2002, section 4.5 and figure 7 (IEEE TPDS 13(12), 1303-1319): an array in
-column-major order is transformed along its columns into a second one, and that along its rows into the result; the
-second and the result are column-major too, or row-major; and Swath's own choice. The *floor* reads the source, writes
-and reads as many bytes as lie between, and writes the result,
+The cases are those of Kandaswamy et al. 2002, section 4.5 and figure 7 (IEEE TPDS 13(12), 1303-1319). An array in
+column-major order is transformed along its columns into a second one, and this along its rows into the result. The
+second one and the result are column-major, too, or row-major; a further case is Swath's own choice. The *floor* reads
+the source, writes and reads the bytes of the intermediate file, and writes the result,
 each in one sequential stream; it is measured in the same run, on the same disk.
 
-On this folder the source is dropped from the page cache first; modelled disks are engines, in real time. With `--peers`
-dask.array.fft and cubed transform a Zarr store of the same numbers in this folder, in environments of their own.
-Results are compared with scipy.fft where the array is small, else in some rows with the sums that they must have.
+In this folder the source is dropped from the page cache first; modelled disks are engines, in real time. With `--peers`
+dask.array.fft and cubed transform a Zarr store of the same numbers in this folder, in separate environments.
+Results are compared with scipy.fft if the array is small, else some rows are compared with their known sums.
 """
 
 from __future__ import annotations
@@ -58,14 +58,14 @@ class Options:
     """Sizes of the benchmark.
 
     Attributes:
-        ranks: how many share a transform, each number in runs of its own.
-        bytes: of the source, complex numbers of 16 bytes.
+        ranks: numbers of ranks that share a transform, each in separate runs.
+        bytes: bytes of the source, complex numbers of 16 bytes.
         memory: the budget of all ranks together, in bytes.
-        repetitions: of each contender.
+        repetitions: number of repetitions of each contender.
         disks: presets of modelled disks; () for this folder alone.
-        peers: names of `PEERS`.
-        limit_seconds: after so many a peer is ended.
-        job: what the ranks of one run carry out; set by the benchmark itself.
+        peers: names from `PEERS`.
+        limit_seconds: a peer that takes longer is ended.
+        job: the work of the ranks of one run; the benchmark sets it.
     """
 
     ranks: tuple[int, ...] = (1,)
@@ -86,28 +86,28 @@ class Options:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Of the array: about square, the lengths made of small factors: 12288 by 8192 for 1.5 GiB."""
+        """Shape of the array: about square, with lengths of small factors: 12288 by 8192 for 1.5 GiB."""
         columns = 1 << int(self.bytes // VALUE_BYTES).bit_length() // 2
         return self.bytes // VALUE_BYTES // columns, columns
 
 
 def quick_options() -> Options:
-    """Sizes for a look, and for tests."""
+    """Small sizes for a quick run, and for tests."""
     return Options(bytes=4 * MIB, memory=2 * MIB, repetitions=1)
 
 
 def needs(options: Options) -> dict[str, int]:
-    """Return bytes of disk and memory that it takes."""
+    """Return the needed bytes of disk and memory."""
     return {"disk": (6 if options.peers else 4) * options.bytes, "memory": 2 * options.memory + 256 * MIB}
 
 
 def peer_names() -> tuple[str, ...]:
-    """Return what `--peers` without names stands for."""
+    """Return the peers that `--peers` without names selects."""
     return tuple(PEERS)
 
 
 def measure(options: Options, folder: str, keep: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """Every contender in a process of its own, one after the other; `keep` is given what there is after each."""
+    """Measure every contender in a separate process, one after the other; `keep` gets the results after each."""
     told: dict[str, Any] = {"measurements": [], "versions": {}}
     environments = Environments()
 
@@ -158,7 +158,7 @@ def run(ranks: Ranks, path: str, options: Options) -> dict[str, Any]:
 
 
 def _warm_up(folder: str, ranks: Ranks) -> None:
-    """Collective. Transform something small, by which scipy is loaded: dask and cubed have their libraries, too."""
+    """Collective. Transform a small array to load scipy: dask and cubed load their libraries before the clock, too."""
     small, made = (os.path.join(folder, name) for name in ("small.npy", "small.out.npy"))
     if ranks.rank == 0:
         np.save(small, np.zeros((64, 64)))
@@ -198,7 +198,7 @@ def _floor(source: str, target: str, shape: tuple[int, int], engine: str | None)
 
 
 def _check(source: str, target: str) -> None:
-    """WrongDataError unless rows of the result are the transforms that they must be."""
+    """Raise WrongDataError unless rows of the result are the right transforms."""
     a, b = np.load(source, mmap_mode="r"), np.load(target, mmap_mode="r")
     rows, columns = a.shape
     for row in (0, 1, rows // 2, rows - 1):
@@ -215,7 +215,7 @@ def _check(source: str, target: str) -> None:
 def _measured_peer(
     peer: str, options: Options, folder: str, environments: Environments, told: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return what a peer measured; "refused" with the reason where it did not come to an end."""
+    """Return the figures of a peer; "refused" has the reason if it did not finish."""
     made = environments.get(peer)
     if isinstance(made, str):
         return {"refused": made}
@@ -249,7 +249,7 @@ def _measured_peer(
 
 
 def summarise(result: dict[str, Any]) -> dict[str, Any]:
-    """Of each disk and contender the median, its ratio to the floor, and its memory; refusals."""
+    """Return for each disk and contender the median, its ratio to the floor, and its memory; and the refusals."""
     measured = [m for m in result["measurements"] if not m.get("refused")]
     rows = []
     for key in dict.fromkeys((m["disk"], m["contender"], m["ranks"]) for m in measured):
@@ -269,7 +269,7 @@ def summarise(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def show(console: Console, result: dict[str, Any]) -> None:
-    """One table, and who was refused."""
+    """Print one table, and the refused contenders."""
     options = result["options"]
     size, memory = units.in_bytes(options["bytes"]), units.in_bytes(options["memory"])
     console.print(Text(f"Fourier transforms of {size} within {memory}", style="bold"))

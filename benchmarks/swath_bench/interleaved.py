@@ -1,8 +1,8 @@
-"""Tiny interleaved regions: two-phase beside ROMIO, through mpi4py's `MPI.File`.
+"""Tiny interleaved regions: two-phase compared with ROMIO, through mpi4py's `MPI.File`.
 
 The ranks take regions of one file in turn, CYCLIC; each holds its own contiguously in memory (the c-nc case of Ching et
-al., 2006, and its mirror). ROMIO is given the view that suits it best, one resized element as filetype, so that
-`set_view` stays small, and it is set before the clock starts.
+al., 2006, and its mirror). ROMIO gets the view that suits it best, one resized element as filetype, so that
+`set_view` stays small; the view is set before the clock starts.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ class Options:
     """Sizes of the benchmark.
 
     Attributes:
-        ranks: how many.
-        bytes: of the file; rounded down to whole rounds of regions.
-        region_bytes: of each region, a multiple of 8.
-        repetitions: counted ones, each with every contender.
-        unsieved_fraction: of the file, for ROMIO without data sieving: one system call a region is slow.
+        ranks: number of ranks.
+        bytes: bytes of the file, rounded down to whole rounds of regions.
+        region_bytes: bytes of each region, a multiple of 8.
+        repetitions: number of counted repetitions, each with every contender.
+        unsieved_fraction: part of the file for ROMIO without data sieving: one system call a region is slow.
     """
 
     ranks: int = 2
@@ -75,12 +75,12 @@ class Options:
 
 
 def quick_options() -> Options:
-    """Sizes for a look, and for tests."""
+    """Small sizes for a quick run, and for tests."""
     return Options(bytes=1 << 20, repetitions=3)
 
 
 def needs(options: Options) -> dict[str, int]:
-    """Return bytes of disk and memory that it takes; checking reads the whole file."""
+    """Return the needed bytes of disk and memory; checking reads the whole file."""
     return {"disk": options.bytes, "memory": 6 * options.bytes + options.ranks * (128 << 20)}
 
 
@@ -96,7 +96,7 @@ class Contender(Protocol):
         """Collective: read this rank's elements into `memory`, or write them from it."""
 
     def details(self) -> dict[str, Any]:
-        """Return how it does it, for the record."""
+        """Return its settings, for the record."""
 
 
 class SwathContender:
@@ -157,7 +157,7 @@ class RomioContender:
         regions.Free()
 
     def move(self, direction: str, memory: Values) -> None:
-        """Collective where the mode is: read this rank's elements into `memory`, or write them from it."""
+        """Read this rank's elements into `memory`, or write them from it. Collective in a collective mode."""
         if self._collective:
             (self._file.Read_at_all if direction == "read" else self._file.Write_at_all)(0, memory)
         else:
@@ -188,7 +188,7 @@ def romio_hints(ranks: int) -> dict[str, dict[str, str]]:
 
 
 def run(ranks: Ranks, path: str, options: Options) -> dict[str, Any]:
-    """Collective. Measures all contenders; the result is plain data, the same on every rank but for its own times."""
+    """Collective. Measure all contenders; the result is plain data, the same on every rank except its own times."""
     from mpi4py import MPI
 
     elements = options.elements()
@@ -247,7 +247,7 @@ def _measure_all(
 def _measure(
     ranks: Ranks, file: FileUnderTest, contender: Contender, direction: str, memory: Values, stamp: int
 ) -> dict[str, Any]:
-    """Rewrites the file with one stamp, lets the contender read it, or write another, and checks every element."""
+    """Fill the file with one stamp, let the contender read it or write another, and check every element."""
     old_stamp, new_stamp = stamp, stamp + 1
     file.fill(old_stamp)
     if direction == "read":
@@ -273,7 +273,7 @@ def _measure(
 
 
 def summarise(result: dict[str, Any]) -> dict[str, Any]:
-    """Medians, ratios to the best peer of each direction, and what was in the page cache."""
+    """Return medians, ratios to the best peer of each direction, and the cached part of the file."""
     measurements = counted(result["measurements"])
     peers = [c["name"] for c in result["contenders"] if c["peer"]]
     summarised: dict[str, Any] = {}
@@ -305,7 +305,7 @@ def summarise(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def show(console: Console, result: dict[str, Any]) -> None:
-    """The table, how it was measured, and the bottom line."""
+    """Print the table, how it was measured, and the conclusion."""
     options, summarised = result["options"], result["summary"]
     console.print(
         Text(

@@ -1,13 +1,13 @@
-"""Small requests: what one contiguous read of 4 KiB costs beside the system call alone, alone and on several ranks.
+"""Small requests: the cost of one contiguous read of 4 KiB above the system call, on one rank and on several.
 
-Serially in the core (C++) and from Python, beside os.preadv into the same memory, NumPy and h5py. On several ranks as a
-collective operation of one contiguous run a rank, and of 64 interleaved elements a rank, beside MPI.File.Read_at_all.
-Every time is of a warm file: what is measured is the way to the system call, not the store. And what it costs to plan
-for 10,000 ranks.
+One process reads in the core (C++) and from Python; peers are os.preadv into the same memory, NumPy and h5py. Several
+ranks read one contiguous run a rank, and 64 interleaved elements a rank, collectively; the peer is
+MPI.File.Read_at_all. The file is always warm: the benchmark measures the path to the system call, not the store. It
+also measures the cost of a plan for 10,000 ranks.
 
-Differs from the other benchmarks in one rule: a repetition times several calls in a row, which differ in what they ask
-for, and all data is checked after the last. The fastest repetition stands beside the median: on a machine that is not
-quite quiet it is the one that says what the code costs.
+One rule differs from the other benchmarks: a repetition times several calls in a row with different
+requests, and all data are checked after the last. The fastest repetition is given with the median: on a machine that is
+not quite quiet it shows the cost of the code.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ INTERLEAVED = 64
 PLANNED_GRID = (100, 100)
 PLANNED_SHAPE = (20_000, 20_000)
 STRIDE = 37
-"""Call i of a repetition asks for place i x 37 of the file, modulo how many there are."""
+"""Call i of a repetition reads position i x 37 of the file, modulo the number of positions."""
 
 PREAD, CORE, PREADV = "pread, in C", "Swath's core, in C++", "os.preadv into the same memory"
 ALONE = "os.preadv, each rank for itself"
@@ -51,10 +51,10 @@ class Options:
     """Sizes of the benchmark.
 
     Attributes:
-        ranks: how many, each in a run of its own; one rank alone is always measured.
-        bytes: of one rank's contiguous read, a multiple of 8.
-        repetitions: counted ones, each with every contender.
-        calls: of each contender, one after the other, in each repetition.
+        ranks: numbers of ranks, each in a separate run; one rank alone is always measured.
+        bytes: bytes of one rank's contiguous read, a multiple of 8.
+        repetitions: number of counted repetitions, each with every contender.
+        calls: number of calls of each contender, one after the other, in each repetition.
     """
 
     ranks: tuple[int, ...] = (2, 4)
@@ -69,12 +69,12 @@ class Options:
 
 
 def quick_options() -> Options:
-    """Sizes for a look, and for tests."""
+    """Small sizes for a quick run, and for tests."""
     return Options(ranks=(2,), repetitions=3, calls=3)
 
 
 def needs(options: Options) -> dict[str, int]:
-    """Return bytes of disk and memory that it takes: one file raw, one for h5py."""
+    """Return the needed bytes of disk and memory: one file raw, one for h5py."""
     return {"disk": 2 * ELEMENTS * VALUE_BYTES, "memory": max(options.ranks) * (128 << 20)}
 
 
@@ -83,8 +83,8 @@ class Contender:
     """One way of reading.
 
     Attributes:
-        read: given the first element of a request of all ranks together; returns this rank's values.
-        expected: of the same first element, what they must be.
+        read: takes the first element of a request of all ranks together; returns this rank's values.
+        expected: takes the same first element; returns the right values.
         group: contenders of one group move the same bytes.
     """
 
@@ -95,7 +95,7 @@ class Contender:
 
 
 def measure(options: Options, folder: str, keep: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """Measure all of it: one rank alone, then together. `keep` is given what there is after each."""
+    """Measure one rank alone, then several together. `keep` gets the results after each."""
     told: dict[str, Any] = {"measurements": []}
     for ranks in (1, *options.ranks):
         part = launch.run_on_ranks("latency", ranks, dataclasses.asdict(options), folder)
@@ -106,7 +106,7 @@ def measure(options: Options, folder: str, keep: Callable[[dict[str, Any]], None
 
 
 def run(ranks: Ranks, path: str, options: Options) -> dict[str, Any]:
-    """Collective. The measurements on so many ranks; of one alone the core's and planning too."""
+    """Collective. Measure on this number of ranks; on one rank also the core and the planning."""
     if ranks.rank == 0:
         np.arange(ELEMENTS, dtype=VALUE_DTYPE).tofile(path)
     ranks.comm.barrier()
@@ -219,7 +219,7 @@ def _collective_contenders(ranks: Ranks, path: str, options: Options) -> Iterato
 
 
 def _measure_all(ranks: Ranks, contenders: list[Contender], options: Options) -> list[dict[str, Any]]:
-    """Collective. Every contender in every repetition; of several ranks from the first's start to the last's end."""
+    """Collective. Time every contender in every repetition, from the first rank's start to the last rank's end."""
     step = ranks.size * options.bytes // VALUE_BYTES
     places = [call * STRIDE % (ELEMENTS // step) * step for call in range(options.calls)]
     taken: list[tuple[Contender, int]] = []
@@ -266,7 +266,7 @@ def _time_planning(repetitions: int) -> dict[str, Any]:
 
 
 def summarise(result: dict[str, Any]) -> dict[str, Any]:
-    """Microseconds of each contender, the fastest repetition and the median, and how much above the system call."""
+    """Return microseconds of each contender, fastest repetition and median, and the difference to the system call."""
     seconds: dict[tuple[int, str, str], list[float]] = {}
     for m in result["measurements"]:
         if m["repetition"] > 0:
@@ -290,7 +290,7 @@ def summarise(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def show(console: Console, result: dict[str, Any]) -> None:
-    """The tables, how it was measured, and the bottom line."""
+    """Print the tables, how it was measured, and the conclusion."""
     options, summarised = result["options"], result["summary"]
     size = units.in_bytes(options["bytes"])
     titles = {

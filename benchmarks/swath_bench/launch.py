@@ -1,4 +1,4 @@
-"""Starting ranks: mpiexec beside this Python, and no end without an end of all of them."""
+"""Start ranks by the mpiexec of this Python's environment, and end all of them."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ SECONDS_TO_END = 5.0
 
 
 class BenchmarkFailedError(Error):
-    """The ranks did not come to an end; what they said stands on standard error."""
+    """The ranks failed; their messages are on standard error."""
 
     kind = "benchmark"
 
 
 def check_can_start() -> None:
-    """Raises UnsupportedError where no ranks can be started: inside an mpiexec, or without MPI."""
+    """Raise UnsupportedError if no ranks can be started: inside an mpiexec, or without MPI."""
     if mpi.launcher()[0] is not None:
         raise UnsupportedError("python -m swath_bench starts its own ranks: call it without mpiexec")
     missing = [name for name in ("mpi4py",) if importlib.util.find_spec(name) is None]
@@ -38,10 +38,10 @@ def check_can_start() -> None:
 def run_on_ranks(
     benchmark: str, ranks: int, options: dict[str, Any], folder: str, defaults: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """Return what `benchmark` measures on so many ranks, with its file in `folder`.
+    """Return the result of `benchmark` on this number of ranks, with its file in `folder`.
 
-    `defaults` are environment variables of the ranks where they are not set. They say on standard error how far they
-    are. Raises BenchmarkFailedError where a rank fails; whatever happens, no rank is left behind.
+    `defaults` are environment variables for the ranks, unless they are set. The ranks print their progress on standard
+    error. Raises BenchmarkFailedError if a rank fails. All ranks are ended in any case.
     """
     result = os.path.join(folder, f"{benchmark}.json")
     # `-m mpi4py` ends all ranks when one fails.
@@ -59,8 +59,8 @@ def run_on_ranks(
 
 
 def run_command(command: Sequence[str], environment: Mapping[str, str]) -> int:
-    """Run ranks, or one program; returns its exit status. Whatever happens, no process is left behind."""
-    # All ranks are on this machine: no ssh. What they print goes to standard error: standard output is for results.
+    """Run ranks, or one program, and return the exit status. All processes are ended in any case."""
+    # All ranks are on this machine: no ssh. Their output goes to standard error: standard output is for results.
     environment = {**environment, "HYDRA_LAUNCHER": "fork"}
     job = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=2, env=environment, start_new_session=True)
     try:
@@ -71,7 +71,7 @@ def run_command(command: Sequence[str], environment: Mapping[str, str]) -> int:
 
 @contextlib.contextmanager
 def on_disk(disk: str | None, folder: str, build: str | os.PathLike[str] | None = None) -> Iterator[str]:
-    """A folder on a modelled disk that any program can use, whose own may be below `build`; without one `folder`."""
+    """Give a folder on a modelled disk that any program can use; without a disk, `folder` itself."""
     if disk is None:
         yield folder
         return
@@ -80,12 +80,12 @@ def on_disk(disk: str | None, folder: str, build: str | os.PathLike[str] | None 
 
 
 def say(benchmark: str, text: str) -> None:
-    """A line of progress on standard error, by the process that starts all others."""
+    """Print a line of progress on standard error, in the process that starts all others."""
     print(f"{benchmark}: {text}", file=sys.stderr, flush=True)
 
 
 def end(job: subprocess.Popen[Any]) -> None:
-    """Asks mpiexec to end, which ends its ranks; what does not listen is killed."""
+    """Ask mpiexec to end, which ends its ranks; kill processes that do not react."""
     if job.poll() is not None:
         return
     job.terminate()

@@ -1,12 +1,12 @@
-"""Layouts that are advised, beside those that are measured best: figure 7 of application-io-2002, for any accesses.
+"""Advised layouts compared with the measured best ones: figure 7 of application-io-2002, for any accesses.
 
-For each mix of accesses the planner's best layouts, C order and what others guess are made as files, and the accesses
-carried out on modelled disks, at places that the planner did not look at, in the time of a simulation: seconds of the
-disk, none of the processor. A disk is calibrated first, and advice knows of it no more than its profile.
+For each mix of accesses, files are made with the planner's best layouts, C order and the guesses of other libraries.
+The accesses run on modelled disks, at positions that the planner did not price, in simulated time: seconds of the
+disk, none of the processor. A disk is calibrated first, and the advice uses only its profile.
 
-The disk "here" is that of the folder: real files, out of the page cache, in real time, the processor's included, with
-chunks that are compressed among them; "cache": the same in the page cache. What the planner predicts is set beside what
-they take.
+The disk "here" is that of the folder: real files, not cached, in real time, the processor's included, also with
+compressed chunks; "cache" is the same in the page cache. The predictions of the planner are compared with the measured
+seconds.
 """
 
 from __future__ import annotations
@@ -52,16 +52,16 @@ VALUE_BYTES = 8
 RANKS = 4
 BEST = 10
 PLACES = 24
-"""Each access is measured at so many, at random: how many chunks a window meets is luck at each of them."""
+"""Random positions at which each access is measured: the chunks that a window touches vary with the position."""
 DISKS = ("p690-scsi", "p690-raid5")
 HERE, CACHE = "here", "cache"
-"""The disk of the folder, and its page cache, in real time. Of their layouts fewer are measured, at fewer places."""
+"""The disk of the folder, and its page cache, in real time. They measure fewer layouts, at fewer positions."""
 BEST_HERE = 3
 PLACES_HERE = 4
 CODECS_HERE = "shuffle+zlib"
 WANTED = 1.15
 CHUNK_BYTES = 1 << 20
-"""That peers are asked for, which take a size and no accesses."""
+"""Chunk size for peers, which take a size and no accesses."""
 PEERS = ("dynamic-chunks",)
 SILENT_SECONDS = 120.0
 
@@ -96,11 +96,11 @@ class Options:
     """Sizes of the benchmark.
 
     Attributes:
-        bytes: of the array, about.
-        disks: modelled ones, by their presets; "here" and "cache": that of the folder, and its page cache.
-        mixes: how many of the twenty are measured.
-        seed: of the places that are measured.
-        peers: names of `PEERS`, whose chunk shapes are measured too.
+        bytes: approximate bytes of the array.
+        disks: presets of modelled disks; "here" and "cache" are the folder's disk, and its page cache.
+        mixes: number of the twenty mixes that are measured.
+        seed: seed of the measured positions.
+        peers: names from `PEERS`, whose chunk shapes are measured too.
     """
 
     bytes: int = 64 << 20
@@ -126,7 +126,7 @@ class Options:
 
 
 def quick_options() -> Options:
-    """Whether it works, not how good it is."""
+    """Small sizes: they test that the benchmark works, not the quality of the advice."""
     return Options(bytes=1 << 20, disks=DISKS[:1], mixes=3)
 
 
@@ -136,7 +136,7 @@ def needs(options: Options) -> dict[str, int]:
 
 
 def measure(options: Options, folder: str, keep: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """Mix after mix on each disk; `keep` is given what there is after each."""
+    """Measure mix after mix on each disk; `keep` gets the results after each."""
     result: dict[str, Any] = {"cells": [], "refused": {}}
     shapes = {options.shape(ndim) for ndim, _ in MIXES}
     chunks: dict[str, dict[tuple[int, ...], tuple[int, ...]]] = {}
@@ -162,7 +162,7 @@ def measure(options: Options, folder: str, keep: Callable[[dict[str, Any]], None
 
 
 def peer_names() -> tuple[str, ...]:
-    """Return what `--peers` without names stands for."""
+    """Return the peers that `--peers` without names selects."""
     return PEERS
 
 
@@ -189,7 +189,7 @@ class Mix:
         number: of the mix.
         ndim: dimensions of the array.
         texts: the accesses.
-        others: chunks that others than Swath give the array.
+        others: the chunks that other libraries give the array.
     """
 
     number: int
@@ -200,7 +200,7 @@ class Mix:
 
 @contextlib.contextmanager
 def _cache_folder(path: str) -> Iterator[None]:
-    """Have the user's cache folder there: files are opened by the profiles that are measured here, and by no other."""
+    """Put the user's cache folder there, so files are opened with the profiles that are measured here alone."""
     before = {name: os.environ.get(name) for name in ("XDG_CACHE_HOME", "SWATH_PROFILE")}
     os.environ["XDG_CACHE_HOME"] = path
     os.environ.pop("SWATH_PROFILE", None)
@@ -215,7 +215,7 @@ def _cache_folder(path: str) -> Iterator[None]:
 
 
 def _calibrated(disk: str, folder: str, effort: Effort) -> Conditions:
-    """Return what accesses of a disk are priced under; its profile is kept, as files are opened by it, too."""
+    """Return the conditions under which accesses of a disk are priced; keep its profile: opening files uses it."""
     is_real = disk in (HERE, CACHE)
     engine = "auto" if is_real else f"model:{disk}"
     profile = calibrate(folder, effort) if is_real else calibrate_modelled(engine, folder)
@@ -224,7 +224,7 @@ def _calibrated(disk: str, folder: str, effort: Effort) -> Conditions:
 
 
 def values_of(shape: tuple[int, ...]) -> npt.NDArray[np.float64]:
-    """Return a field that is smooth but for noise, to three decimals: codecs make it some times shorter."""
+    """Return a smooth field with noise, to three decimals: codecs make it several times smaller."""
     values = np.random.default_rng(1).normal(0, 0.01, shape)
     for wave in np.ix_(*(np.sin(np.arange(count) / (10 + 7 * d)) for d, count in enumerate(shape))):
         values += wave
@@ -281,7 +281,7 @@ def _cell(options: Options, folder: str, conditions: Conditions, mix: Mix) -> di
 
 
 def h5py_guess(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the chunks that h5py gives a dataset where nobody says which (chunks=True)."""
+    """Return the chunks that h5py chooses for a dataset by itself (chunks=True)."""
     import h5py
 
     with h5py.File.in_memory() as file:
@@ -291,11 +291,11 @@ def h5py_guess(shape: tuple[int, ...]) -> tuple[int, ...]:
 def measured_seconds(
     layout: RankedLayout, values: npt.NDArray[np.float64], asked: list[Operations], path: str, conditions: Conditions
 ) -> list[float]:
-    """Return the seconds of each access, made once, of a file that has the layout and the values."""
+    """Return the seconds of each access, made once, to a file that has the layout and the values."""
     path += ".bin" if layout.chunks is None else ".h5"
     shape, is_here = values.shape, conditions.engine == "auto"
     if not is_here:
-        # A disk knows a file by its inode, which may have been that of the file before: each has a disk of its own.
+        # A disk identifies a file by its inode, which may be that of a file before: each file has a separate disk.
         conditions = dataclasses.replace(conditions, engine=f"{conditions.engine}@{next(_disks)}")
     how = {"shape": shape, "dtype": "f8", "order": layout.order} if layout.chunks is None else {}
     with swath.create(path, shape, "f8", overwrite=True, atomic=False, **layout.creation) as array:
@@ -344,7 +344,7 @@ def _index(start: int, step: int, count: int, dropped: bool) -> Any:
 
 
 def summarise(result: dict[str, Any]) -> dict[str, Any]:
-    """How many times longer than the best measured the advised layout takes, and the others."""
+    """Return the time of the advised layout, and of the others, divided by the best measured one."""
     rows = []
     for cell in result["cells"]:
         seconds = {one["layout"]: one["seconds"] for one in cell["measured"]}
@@ -364,7 +364,7 @@ def summarise(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def _measured_by_kind(result: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
-    """Return what was measured on each disk; of compressed chunks apart."""
+    """Return the measurements by disk; those of compressed chunks are separate."""
     found: dict[str, list[dict[str, Any]]] = {}
     for cell in result["cells"]:
         for one in cell["measured"]:
@@ -373,7 +373,7 @@ def _measured_by_kind(result: dict[str, Any]) -> dict[str, list[dict[str, Any]]]
 
 
 def show(console: Console, result: dict[str, Any]) -> None:
-    """The table, and the bottom line."""
+    """Print the table and the conclusion."""
     summarised = result["summary"]
     size = units.in_bytes(result["options"]["bytes"])
     console.print(Text(f"Layouts of arrays of {size}; × the best that was measured", style="bold"))

@@ -1,4 +1,4 @@
-"""Measuring on several ranks: times, the file in the page cache or out of it, and values that give errors away."""
+"""Measuring on several ranks: times, the file in the page cache or not, and values that reveal errors."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ VALUE_DTYPE = "<i8"
 VALUE_BYTES = 8
 PIECE_ELEMENTS = 1 << 20
 FILL_ELEMENTS = 1 << 16
-"""A file is made by requests of 512 KiB, as two-phase makes files: of one made by larger ones Linux keeps folios so
-large in the page cache that each small write to it costs many times more, whoever writes."""
+"""A file is made by requests of 512 KiB, as two-phase makes files: larger ones make Linux keep such large folios in the
+page cache that each small write to the file costs many times more, by any program."""
 AWAKE_SECONDS = 1e-3
-"""What a program computes before it reads or writes, at least: a core that slept takes tens of microseconds to wake."""
-"""How much is made or checked at once: what stays in a core's cache."""
+"""Least time of computing before a read or write: a core that slept takes tens of microseconds to wake."""
+"""Size of the pieces that are made or checked: they stay in a core's cache."""
 STAMP_SHIFT = 40
-"""Element i of a file with stamp s holds i + s × 2^40: another stamp, and every old value is a wrong one."""
+"""Element i of a file with stamp s holds i + s × 2^40: with a new stamp, every old value is wrong."""
 DROPS_MAX = 20
 DROP_SECONDS = 1e-3
 
 
 class WrongDataError(Exception):
-    """A contender moved other bytes than it was asked to: its speed means nothing."""
+    """A contender moved wrong bytes: its speed means nothing."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Summary:
-    """Some repetitions of one measurement: the median and the range of those that are kept."""
+    """Repetitions of one measurement: the median and the range of those that are kept."""
 
     median: float
     low: float
@@ -55,28 +55,28 @@ class Summary:
 
 
 def summary(values: Sequence[float]) -> Summary:
-    """The median and range of `values` (at least one) without the highest and the lowest, where there are three."""
+    """Return the median and range of `values` (at least one), without the highest and the lowest if there are three."""
     kept = sorted(values)[1:-1] if len(values) >= 3 else sorted(values)
     return Summary(statistics.median(kept), kept[0], kept[-1])
 
 
 def counted(measurements: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the measurements but those of repetition 0, which only warms up."""
+    """Return the measurements without repetition 0, which only warms up."""
     return [m for m in measurements if m["repetition"] > 0]
 
 
 def shuffled(items: Sequence[T], repetition: int) -> list[T]:
-    """In another order each time, the same on all ranks: so that nobody always follows the same neighbour.
+    """Return a new order each time, the same on all ranks, so no contender always follows the same other one.
 
-    What went before is felt: reads of 16 MiB took up to a fifth longer after methods that move through other memory.
+    The predecessor matters: reads of 16 MiB took up to a fifth longer after methods that use other memory.
     """
     return random.Random(repetition).sample(items, len(items))
 
 
 def timed(ranks: Ranks, work: Callable[[], object]) -> dict[str, Any]:
-    """Collective. How long `work` takes: "seconds" from the first rank's start to the last rank's end, and each rank's.
+    """Collective. Time `work`: "seconds" from the first rank's start to the last rank's end, and each rank's seconds.
 
-    "device_bytes" is what all ranks together made the device read (None where the kernel does not tell).
+    "device_bytes" are the bytes that the device read for all ranks together (None if the kernel does not count them).
     """
     (marks,), device = timed_phases(ranks, work)
     return {
@@ -89,11 +89,11 @@ def timed(ranks: Ranks, work: Callable[[], object]) -> dict[str, Any]:
 def timed_phases(
     ranks: Ranks, *phases: Callable[[], object], repeats: int = 1, together: bool = True
 ) -> tuple[list[list[tuple[float, ...]]], int | None]:
-    """Collective. What all ranks do, `repeats` times; bytes read from devices meanwhile.
+    """Collective. Time the phases of all ranks, `repeats` times; also return the bytes that devices read.
 
-    For every time and every rank: when it started, and when each phase ended. The ranks wait for each other before
-    each time (`together`; else before the first only), asleep: one that spins would take the core from one that still
-    works. Before that each computes for a moment, as programs do.
+    The result has, for every repeat and rank, the start and the end of each phase. The ranks wait for each other before
+    each repeat (`together`; else before the first only). They sleep while they wait: a rank that spins would take the
+    core from one that still works. Before that each rank computes for a moment, as programs do.
     """
     computed = time.perf_counter() + AWAKE_SECONDS
     while time.perf_counter() < computed:
@@ -118,15 +118,15 @@ def timed_phases(
 
 
 def say(ranks: Ranks, text: str) -> None:
-    """On rank 0, a line of progress on standard error."""
+    """Print a line of progress on standard error, on rank 0."""
     if ranks.rank == 0:
         print(text, file=sys.stderr, flush=True)
 
 
 def check_equal(ranks: Ranks, found: Values, expected: Callable[[int, int], Values], who: str) -> None:
-    """Collective. WrongDataError on every rank unless `found[i:j]` is `expected(i, j)`, rows of it, everywhere.
+    """Collective. Raise WrongDataError on every rank unless the rows `found[i:j]` are `expected(i, j)` everywhere.
 
-    `expected` is asked for a few rows at a time, so that checking takes no memory of the array's size.
+    `expected` is called for a few rows at a time, so the check needs little memory.
     """
     wrong, where = 0, ""
     for begin, end in _pieces(found.shape):
@@ -149,11 +149,11 @@ def _pieces(shape: tuple[int, ...]) -> Iterator[tuple[int, int]]:
 
 
 class FileUnderTest:
-    """The file that all contenders read and write, seen past all of them: by plain system calls.
+    """The file that all contenders read and write, accessed without them: by plain system calls.
 
     Attributes:
-        path: where it is.
-        elements: how many 8-byte integers it holds.
+        path: its path.
+        elements: the number of its 8-byte integers.
     """
 
     def __init__(self, ranks: Ranks, path: str, elements: int) -> None:
@@ -165,7 +165,7 @@ class FileUnderTest:
 
     @contextlib.contextmanager
     def opened(self) -> Iterator[FileUnderTest]:
-        """Collective. The file, made by rank 0 where there is none, for as long as the block runs."""
+        """Collective. Give the file, which rank 0 makes if there is none, while the block runs."""
         if self._ranks.rank == 0:
             os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
         self._ranks.comm.barrier()
@@ -176,7 +176,7 @@ class FileUnderTest:
             os.close(self._fd)
 
     def fill(self, stamp: int) -> None:
-        """Collective. Rank 0 writes all of it, front to back, so that the file is the same before every contender."""
+        """Collective. Rank 0 writes the whole file, front to back, so it is the same before every contender."""
         if self._ranks.rank == 0:
             for begin in range(0, self.elements, FILL_ELEMENTS):
                 end = min(begin + FILL_ELEMENTS, self.elements)
@@ -184,7 +184,7 @@ class FileUnderTest:
         self._ranks.comm.barrier()
 
     def check(self, stamp: int, written: int, old_stamp: int, who: str) -> None:
-        """Collective. WrongDataError unless the first `written` elements carry `stamp`, the others `old_stamp`."""
+        """Collective. Raise WrongDataError unless the first `written` elements have `stamp`, the others `old_stamp`."""
         everything = self.elements if self._ranks.rank == 0 else 0
         found = np.fromfile(self.path, dtype=VALUE_DTYPE, count=everything) if everything else np.empty(0, np.int64)
 
@@ -195,32 +195,32 @@ class FileUnderTest:
         check_equal(self._ranks, found, expected, who)
 
     def stored_bytes(self) -> int:
-        """Return how long it is."""
+        """Return the length of the file."""
         return os.stat(self.path).st_size
 
     def stored(self, first: int, count: int) -> Values:
-        """Return elements [first, first + count) as they are stored; fewer where it ends before."""
+        """Return elements [first, first + count) as they are stored; fewer if the file ends before."""
         return np.fromfile(self.path, dtype=VALUE_DTYPE, count=count, offset=first * VALUE_BYTES)
 
     def remove(self) -> None:
-        """Remove it: nothing where it is gone. Called by one rank."""
+        """Remove the file if it exists. One rank calls this."""
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self.path)
 
     def cached_bytes(self) -> int | None:
-        """Return how much of it the page cache of this machine holds; None where the kernel does not tell."""
+        """Return the bytes of the file in this machine's page cache; None if the kernel does not report them."""
         return page_cache.cached_bytes(self._fd, self.bytes)
 
     def warm_up(self) -> None:
-        """Collective. Puts it on the medium; what the page cache holds of it stays there."""
+        """Collective. Sync the file; its cached pages stay in the page cache."""
         if self._ranks.rank == 0:
             os.fsync(self._fd)
         self._ranks.comm.barrier()
 
     def cool(self) -> int | None:
-        """Collective. Puts it on the medium and out of the page cache; how much stayed there all the same.
+        """Collective. Sync the file and drop it from the page cache; return the bytes that are still cached.
 
-        What the kernel is still reading ahead for somebody who has stopped cannot be dropped yet: hence several times.
+        Pages that the kernel is still reading ahead cannot be dropped yet, so several attempts are made.
         """
         if self._ranks.rank == 0:
             page_cache.drop(self._fd)
@@ -233,7 +233,7 @@ class FileUnderTest:
         return self.cached_bytes()
 
     def warm(self) -> int | None:
-        """Collective. Reads what is not in the page cache, where that is not known everything; how much is there."""
+        """Collective. Read the pages that are not cached, or all if that is unknown; return the cached bytes."""
         if self._ranks.rank == 0 and self.cached_bytes() != self.bytes:
             for offset in range(0, self.bytes, PIECE_ELEMENTS * VALUE_BYTES):
                 os.pread(self._fd, PIECE_ELEMENTS * VALUE_BYTES, offset)

@@ -9,7 +9,7 @@ import sys
 
 
 def main() -> None:
-    """Measures; rank 0 leaves the result as JSON where it was told to."""
+    """Measure; rank 0 writes the result as JSON to the given path."""
     from mpi4py import MPI
 
     from swath.ranks.ranks import ranks_of

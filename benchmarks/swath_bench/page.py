@@ -1,4 +1,4 @@
-"""Reports: one HTML file that needs nothing else, with its numbers in it, `<script type="application/json">`."""
+"""Reports: one self-contained HTML file, with its numbers in a `<script type="application/json">`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SIGNIFICANT_DIGITS = 4
 
 
 def check_can_write(path: str) -> None:
-    """Raises now, not after minutes of measuring: UnsupportedError without matplotlib, StoreError for a bad path."""
+    """Check before the measurement. Raises UnsupportedError without matplotlib, StoreError for a bad path."""
     if importlib.util.find_spec("matplotlib") is None:
         raise UnsupportedError("the HTML report needs matplotlib: pip install matplotlib")
     try:
@@ -28,14 +28,14 @@ def check_can_write(path: str) -> None:
 
 
 def filled(package: str, **parts: str) -> str:
-    """`report.html` of a package with its parts, and `style`, that of all reports, in place of $names."""
+    """Return `report.html` of a package, with its parts, and the common `style`, in place of $names."""
     template = importlib.resources.files(package).joinpath("report.html").read_text(encoding="utf-8")
     style = importlib.resources.files(__package__).joinpath("page.css").read_text(encoding="utf-8")
     return string.Template(template).substitute(parts, style=style)
 
 
 def write(page: str, path: str) -> None:
-    """Raises StoreError where the system refuses."""
+    """Write the page. Raises StoreError if the system refuses."""
     try:
         with open(path, "w", encoding="utf-8") as file:
             file.write(page)
@@ -44,17 +44,17 @@ def write(page: str, path: str) -> None:
 
 
 def text(said: object) -> str:
-    """Return it as text of a page, whatever it holds."""
+    """Return any value as escaped text of a page."""
     return html.escape(str(said))
 
 
 def items(sentences: Iterable[str]) -> str:
-    """Return what a list holds."""
+    """Return the items of a list as HTML."""
     return "".join(f"<li>{text(said)}</li>" for said in sentences)
 
 
 def cell(value: object) -> str:
-    """Of a table: numbers rounded and to the right, nothing where there is None."""
+    """Return a cell of a table: numbers are rounded and right-aligned, None is empty."""
     if isinstance(value, float):
         return f"<td class=n>{rounded(value)}</td>"
     if isinstance(value, int):
@@ -63,13 +63,13 @@ def cell(value: object) -> str:
 
 
 def rounded(number: float) -> str:
-    """To four digits, and never with an exponent: 12345.6: "12350"; 0.000123456: "0.0001235"."""
+    """Round to four digits, without an exponent: 12345.6: "12350"; 0.000123456: "0.0001235"."""
     shown = f"{decimal.Decimal(f'{number:.{SIGNIFICANT_DIGITS}g}'):f}"
     return shown.rstrip("0").rstrip(".") if "." in shown else shown
 
 
 def definitions(found: Mapping[str, Any]) -> str:
-    """Return a mapping, of mappings perhaps, for people."""
+    """Return a mapping, which may be nested, as HTML."""
     lines = []
     for key, value in found.items():
         if isinstance(value, Mapping):
@@ -83,5 +83,5 @@ def definitions(found: Mapping[str, Any]) -> str:
 
 
 def embedded(value: Any) -> str:
-    """Return it as JSON that cannot end the element it stands in."""
+    """Return JSON that cannot end the HTML element around it."""
     return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")

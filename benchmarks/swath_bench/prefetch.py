@@ -1,12 +1,12 @@
-"""Loops that read ahead: computing per block swept from none to more than reading takes.
+"""Loops that read ahead: the computing per block varies from none to more than the time of reading.
 
-On modelled disks, in real time, and on this machine's disk, cold: Swath's `blocks` with prefetch="auto" and without,
-beside a loop written by hand with one thread that reads the next block, and torch's DataLoader with one worker where
-torch is there (of the machine's disk only: its worker is a process of its own, and would have a modelled disk of its
-own). Beside them the two alone: all reading, all computing. What could be reached is the larger of both, and the first
-block, which nothing can hide.
+The benchmark runs on modelled disks, in real time, and on this machine's disk, cold. It compares Swath's `blocks` with
+prefetch="auto" and without, a hand-written loop with one thread that reads the next block, and torch's DataLoader with
+one worker, if torch is installed (on the machine's disk only: its worker is another process, and would have another
+modelled disk). It also measures all reading alone, and all computing alone. The best possible time is the larger of
+both, plus the first block, which cannot be overlapped.
 
-The computing is a fixed amount of work, not a fixed time, so that whoever disturbs it pays for it.
+The computing is a fixed amount of work, not a fixed time, so a contender that disturbs it pays for that.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ class Options:
 
     Attributes:
         disks: presets of modelled disks, and "this machine".
-        ratios: of computing to reading a block.
-        blocks: how many a loop has.
-        bytes: of a block.
-        repetitions: counted ones.
+        ratios: ratios of computing to reading a block.
+        blocks: number of blocks of a loop.
+        bytes: bytes of a block.
+        repetitions: number of counted repetitions.
     """
 
     disks: tuple[str, ...] = ("xeon-eide", "p690-scsi", "p690-raid5", MACHINE)
@@ -60,12 +60,12 @@ class Options:
 
 
 def quick_options() -> Options:
-    """Sizes for a look, and for tests."""
+    """Small sizes for a quick run, and for tests."""
     return Options(disks=("p690-raid5", MACHINE), ratios=(0.0, 1.0), blocks=6, bytes=1 << 18, repetitions=1)
 
 
 def needs(options: Options) -> dict[str, int]:
-    """Return bytes of disk and memory that it takes."""
+    """Return the needed bytes of disk and memory."""
     size = options.blocks * options.bytes
     return {"disk": size, "memory": 2 * size + (256 << 20)}
 
@@ -81,7 +81,7 @@ class Work:
         self._seconds = (time.perf_counter() - begun) / 400
 
     def turns(self, seconds: float) -> int:
-        """Return how much work takes so long where nothing disturbs it."""
+        """Return the amount of work that takes this time on an undisturbed core."""
         return round(seconds / self._seconds)
 
     def do(self, turns: int) -> None:
@@ -159,7 +159,7 @@ class Files:
 
 
 def measure(options: Options, folder: str, keep: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """Measure all of it, in this process."""
+    """Measure all cases, in this process."""
     path = os.path.join(folder, f"swath-bench-prefetch-{os.getpid()}.raw")
     told: dict[str, Any] = {"measurements": []}
     try:
@@ -194,7 +194,7 @@ def _of_disk(files: Files, options: Options, disk: str) -> list[dict[str, Any]]:
 
 
 def _timed(way: Callable[..., str], work: Work, turns: int, options: Options, name: str) -> tuple[float, str]:
-    """Return the seconds of a loop. Raise InternalError where the values were wrong."""
+    """Return the seconds of a loop. Raises InternalError if the values were wrong."""
     seen: list[float] = []
 
     def compute(values: Any) -> None:
@@ -210,7 +210,7 @@ def _timed(way: Callable[..., str], work: Work, turns: int, options: Options, na
 
 
 def summarise(result: dict[str, Any]) -> dict[str, Any]:
-    """Return the medians, and each divided by what could be reached: the larger of both alone, and the first block."""
+    """Return the medians, and each divided by the best possible: the larger of both alone, plus the first block."""
     seconds: dict[tuple[str, float, str], list[float]] = {}
     reasons: dict[tuple[str, float, str], str] = {}
     for m in result["measurements"]:
@@ -229,7 +229,7 @@ def summarise(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def show(console: Console, result: dict[str, Any]) -> None:
-    """The tables, how it was measured, and what auto decided."""
+    """Print the tables, how it was measured, and the decisions of auto."""
     options, rows = result["options"], result["summary"]["rows"]
     names = list(dict.fromkeys(row["contender"] for row in rows))
     for disk in options["disks"]:

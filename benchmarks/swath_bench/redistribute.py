@@ -1,8 +1,8 @@
-"""Memory to memory: redistribution beside `MPI_Alltoallw` and beside what a memcpy of the same bytes takes.
+"""Memory to memory: redistribution compared with `MPI_Alltoallw` and with a memcpy of the same bytes.
 
-The peer is what one writes by hand in MPI: one `Alltoallw`, whose derived datatypes say where in each rank's memory the
-elements of each pair of ranks lie. mpi4py-fft (Dalcin, Mortensen, Keyes, *Fast parallel multidimensional FFT using
-advanced MPI*, 2019) does just this with subarray types, for blocks only; where it can be imported it takes part.
+The peer is a hand-written MPI program: one `Alltoallw`, whose derived datatypes describe the positions, in each rank's
+memory, of the elements of each pair of ranks. mpi4py-fft (Dalcin, Mortensen, Keyes, *Fast parallel multidimensional
+FFT using advanced MPI*, 2019) does this with subarray types, for blocks only; it takes part if it is installed.
 
 Source of the task: del Rosario, Bordawekar, Choudhary (1993), section 4.2, tables 11 and 12.
 """
@@ -35,9 +35,9 @@ PAIRS = (
     ("row-cyclic", "column-cyclic"),
     ("block-block", "cyclic-cyclic"),
 )
-"""From and to, distributions of table 1."""
+"""Source and target distributions, from table 1."""
 PAIR_OF_MPI4PY_FFT = PAIRS[0]
-"""It knows blocks only."""
+"""mpi4py-fft supports blocks only."""
 OURS, ALLTOALLW, MPI4PY_FFT, MEMCPY = "Swath", "Alltoallw", "mpi4py-fft", "memcpy"
 PEERS = (ALLTOALLW, MPI4PY_FFT)
 UNTOUCHED = -1
@@ -48,9 +48,9 @@ class Options:
     """Sizes of the benchmark.
 
     Attributes:
-        ranks: how many.
-        bytes: of the array; rounded down to a square of 8-byte elements with as many rows for each rank.
-        repetitions: counted ones, each with every pair and every contender.
+        ranks: number of ranks.
+        bytes: bytes of the array, rounded down to a square of 8-byte elements with equal rows for each rank.
+        repetitions: number of counted repetitions, each with every pair and every contender.
     """
 
     ranks: int = 4
@@ -59,17 +59,17 @@ class Options:
 
     @property
     def extent(self) -> int:
-        """Rows, and columns, of the array: a multiple of the ranks, so that their shares are equal."""
+        """Number of rows, and of columns, of the array: a multiple of the ranks, so that their shares are equal."""
         return max(1, math.isqrt(self.bytes // VALUE_BYTES) // self.ranks) * self.ranks
 
 
 def quick_options() -> Options:
-    """Sizes for a look, and for tests."""
+    """Small sizes for a quick run, and for tests."""
     return Options(bytes=2 << 20, repetitions=3)
 
 
 def needs(options: Options) -> dict[str, int]:
-    """Return bytes of disk and memory that it takes: the array in two distributions, and what MPI packs into."""
+    """Return the needed bytes of disk and memory: the array in two distributions, and MPI's buffers."""
     return {"disk": 0, "memory": 4 * options.bytes + options.ranks * (128 << 20)}
 
 
@@ -108,7 +108,7 @@ def _message(memory: Values, typed: list[tuple[int, MPI.Datatype]]) -> Any:
 def _shared_type(
     shape: tuple[int, int], memory: Values, mine: Distribution, rank: int, other: Distribution, peer: int
 ) -> tuple[int, MPI.Datatype]:
-    """Where in `memory`, this rank's share by `mine`, the elements are that `peer` has by `other`: place and type."""
+    """Return position and type of the elements in `memory`, the share by `mine`, that `peer` has by `other`."""
     from mpi4py import MPI
 
     rows, columns = (
@@ -143,7 +143,7 @@ def _progression(positions: Values) -> _Progression:
 
 
 def mpi4py_fft_version() -> str | None:
-    """Return the version of mpi4py-fft, None where it cannot be imported."""
+    """Return the version of mpi4py-fft, None if it cannot be imported."""
     try:
         import mpi4py_fft
     except ImportError:
@@ -160,7 +160,7 @@ def _mpi4py_fft(comm: MPI.Intracomm, shape: tuple[int, int], before: Values, aft
 
 
 def run(ranks: Ranks, path: str, options: Options) -> dict[str, Any]:
-    """Collective. Measures all pairs; plain data, the same on every rank but for its own times. `path` is not used."""
+    """Collective. Measure all pairs; plain data, the same on every rank except its own times. `path` is not used."""
     del path
     bench = _Redistribution(ranks, options)
     measurements = []
@@ -189,7 +189,7 @@ class _Redistribution:
         self._after = np.full(elements, UNTOUCHED, dtype=np.int64)
 
     def measure(self, pair: tuple[str, str], repetition: int) -> list[dict[str, Any]]:
-        """Every contender once."""
+        """Run every contender once."""
         source, target = (table_1(name, self._ranks.size) for name in pair)
         before, after = self._memory(self._before, source), self._memory(self._after, target)
         before[...] = self._expected(source, 0, before.shape[0])
@@ -232,10 +232,9 @@ class _Redistribution:
 
 
 def summarise(result: dict[str, Any]) -> dict[str, Any]:
-    """Of each pair: every contender's GB/s, and ours beside memcpy and the faster peer, repetition by repetition.
+    """Return for each pair every contender's GB/s, and ours divided by memcpy and the faster peer, by repetition.
 
-    The bound of a repetition is the fastest memcpy of that repetition, whichever pair it stood beside: a memcpy that
-    was disturbed is no bound.
+    The bound of a repetition is its fastest memcpy, of any pair: a disturbed memcpy is no bound.
     """
     measurements = counted(result["measurements"])
     rates: dict[tuple[tuple[str, ...], str], dict[int, float]] = {}
@@ -272,7 +271,7 @@ def summarise(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def show(console: Console, result: dict[str, Any]) -> None:
-    """The table, how it was measured, and the bottom line."""
+    """Print the table, how it was measured, and the conclusion."""
     options, extent, summarised = result["options"], result["extent"], result["summary"]
     console.print(
         Text(

@@ -1,7 +1,7 @@
-"""Plots by matplotlib as SVG that a page can hold: every mark carries the numbers it stands for.
+"""Plots by matplotlib as SVG inside a page: every mark has its numbers as attributes.
 
-What matplotlib drew with a group id becomes a `<g>` element of that id with `data-` attributes; so do its marks, each
-with a `<title>` that says the same to people.
+A group that matplotlib drew with a group id becomes a `<g>` element of that id with `data-` attributes; so do its
+marks, each with a `<title>` of the same content.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SVG = "http://www.w3.org/2000/svg"
 LINK = "{http://www.w3.org/1999/xlink}href"
 SETTINGS: Any = {
-    "svg.fonttype": "none",  # text stays text: small, and found by the browser's search
+    "svg.fonttype": "none",  # text stays text: it is small, and the browser's search finds it
     "svg.hashsalt": "swath",  # the same result gives the same page
     "font.size": 8.5,
     "axes.spines.top": False,
@@ -33,12 +33,12 @@ SETTINGS: Any = {
     "lines.linewidth": 1.2,
 }
 BARS = "-bars"
-"""What the id of a line's bars ends with."""
+"""Suffix of the id of a line's bars."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Mark:
-    """One marker, or one bar: its `data-` attributes by name, and what it says to people."""
+    """One marker, or one bar: its `data-` attributes by name, and its title."""
 
     data: Mapping[str, object]
     title: str
@@ -46,7 +46,7 @@ class Mark:
 
 @dataclasses.dataclass(frozen=True)
 class Group:
-    """What was drawn with one group id: its `data-` attributes, its marks in order, and the elements that these are.
+    """One group id of a drawing: its `data-` attributes, its marks in order, and the kind of their elements.
 
     `tag`: "use" for the markers of a line, "path" for the shapes of a collection.
     """
@@ -57,7 +57,7 @@ class Group:
 
 
 def identity(words: str) -> str:
-    """Return `words` as an id of HTML and of a URL fragment."""
+    """Return `words` as an id for HTML and URL fragments."""
     return re.sub(r"[^A-Za-z0-9]+", "-", words).strip("-")
 
 
@@ -69,7 +69,7 @@ def drawn(figure: Figure, name: str, groups: Mapping[str, Group]) -> str:
 
 
 def _for_a_page(svg: bytes, name: str, groups: Mapping[str, Group]) -> str:
-    """Ids are this element's own, and marks say what they stand for."""
+    """Make ids unique to this element, and give marks their attributes and titles."""
     ET.register_namespace("", SVG)
     ET.register_namespace("xlink", "http://www.w3.org/1999/xlink")
     root = ET.fromstring(svg)
@@ -115,7 +115,7 @@ def _set_data(element: ET.Element, data: Mapping[str, object]) -> None:
 
 
 def _hoist(group: ET.Element) -> None:
-    """What is the same for all of many children is said once: pages have tens of thousands of markers and bars."""
+    """Move attributes that all children share to the parent: pages have tens of thousands of markers and bars."""
     children = list(group)
     if group.tag == f"{{{SVG}}}g" and len(children) > 1:
         for attribute in ("style", "clip-path"):

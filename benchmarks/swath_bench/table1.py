@@ -1,4 +1,4 @@
-"""The distributions of table 1 of the two-phase paper: each beside the conforming one, cold and warm.
+"""The distributions of table 1 of the two-phase paper: each compared with the conforming one, cold and warm.
 
 Source: del Rosario, Bordawekar, Choudhary, *Improved Parallel I/O via a Two-phase Run-time Access Strategy* (1993),
 section 4.2 and table 8: best read (of the conforming distribution), redistribution in memory, and their sum.
@@ -48,10 +48,10 @@ class Options:
     """Sizes of the benchmark.
 
     Attributes:
-        ranks: how many.
-        bytes: of the array; rounded down to a square of 8-byte elements.
-        repetitions: counted ones, each with every distribution.
-        fresh: read into memory that is new for each read, as that of a first read is, not into touched memory.
+        ranks: number of ranks.
+        bytes: bytes of the array, rounded down to a square of 8-byte elements.
+        repetitions: number of counted repetitions, each with every distribution.
+        fresh: read into new memory each time, as a first read does, not into touched memory.
     """
 
     ranks: int = 4
@@ -61,22 +61,22 @@ class Options:
 
     @property
     def extent(self) -> int:
-        """Rows, and columns, of the array."""
+        """Number of rows, and of columns, of the array."""
         return max(1, math.isqrt(self.bytes // VALUE_BYTES))
 
 
 def quick_options() -> Options:
-    """Sizes for a look, and for tests."""
+    """Small sizes for a quick run, and for tests."""
     return Options(bytes=2 << 20, repetitions=3)
 
 
 def needs(options: Options) -> dict[str, int]:
-    """Return bytes of disk and memory that it takes: the file in the page cache, and the array in two distributions."""
+    """Return the needed bytes of disk and memory: the file in the page cache, and the array in two distributions."""
     return {"disk": options.bytes, "memory": 3 * options.bytes + options.ranks * (128 << 20)}
 
 
 def run(ranks: Ranks, path: str, options: Options) -> dict[str, Any]:
-    """Collective. Measures all distributions; plain data, the same on every rank but for its own times."""
+    """Collective. Measure all distributions; plain data, the same on every rank except its own times."""
     from mpi4py import MPI
 
     extent = options.extent
@@ -111,8 +111,8 @@ class _Table1:
     def measure_reads(self, cache: str) -> list[dict[str, Any]]:
         """Run each repetition: for every distribution a conforming read, two by two-phase, and a conforming one.
 
-        In this order neither a machine that drifts nor one that is slow every second time favours either: where a host
-        takes freed memory back and gives it again, a page cache that was dropped is filled at two speeds in turn.
+        This order favours neither kind, if the machine drifts or is slow every second time: when a host
+        takes freed memory back and gives it again, a dropped page cache is filled at two speeds in turn.
         Repetition 0, which is not counted, is one read of each kind: it warms memory, file and device.
         """
         measurements = [
@@ -133,7 +133,7 @@ class _Table1:
         if not self._options.fresh:
             given = self._memory_for(distribution)
             given.fill(UNTOUCHED)
-        read: list[Values] = []  # what is read into is not given back to the system while the clock runs
+        read: list[Values] = []  # the target memory is not returned to the system while the clock runs
         cached = self._file.cool() if cache == "cold" else self._file.warm()
         measured = timed(self._ranks, lambda: read.append(self._array.read(distribution, method=method, out=given)))
         shown = name or CONFORMING
@@ -148,7 +148,7 @@ class _Table1:
         }
 
     def measure_redistributions(self) -> list[dict[str, Any]]:
-        """From the conforming distribution to every other, memory to memory."""
+        """Measure the redistribution from the conforming distribution to every other, memory to memory."""
         source = self.distributions[CONFORMING_NAME]
         values = self._expected(source, 0, source.local_shape(self._shape, self._ranks.rank)[0])
         measurements = []
@@ -187,7 +187,7 @@ class _Table1:
 
 
 def summarise(result: dict[str, Any]) -> dict[str, Any]:
-    """Medians, and the ratio of each pair of reads to the conforming reads just before and after it."""
+    """Return medians, and the ratio of each pair of reads to the conforming reads just before and after it."""
     measurements = counted(result["measurements"])
     phases = {phase: [m for m in measurements if m["phase"] == phase] for phase in (*CACHES, "redistribution")}
     summarised: dict[str, Any] = {
@@ -227,7 +227,7 @@ def _seconds(measurements: list[dict[str, Any]]) -> dict[str, list[float]]:
 
 
 def _ratios(measurements: list[dict[str, Any]]) -> dict[str, list[float]]:
-    """Of conforming 2 s, two-phase 3 s and 3 s, conforming 4 s: 6 / 6 = 1.0."""
+    """Return the ratios: conforming 2 s, two-phase 3 s and 3 s, conforming 4 s give 6 / 6 = 1.0."""
     found: dict[str, list[float]] = {}
     for before, first, second, after in zip(*(measurements[n::4] for n in range(4)), strict=True):
         ratio = (first["seconds"] + second["seconds"]) / (before["seconds"] + after["seconds"])
@@ -236,7 +236,7 @@ def _ratios(measurements: list[dict[str, Any]]) -> dict[str, list[float]]:
 
 
 def _evidence(measurements: list[dict[str, Any]], file_bytes: int) -> dict[str, Any]:
-    """How cold or warm the file was: the least and the most that was in memory, and that the device was asked for."""
+    """Return how cold or warm the file was: least and most cached bytes, and bytes that the device read."""
     evidence: dict[str, Any] = {}
     for told, name in (("cached_bytes_before", "cached"), ("device_bytes", "device")):
         values = [m[told] for m in measurements]
@@ -247,7 +247,7 @@ def _evidence(measurements: list[dict[str, Any]], file_bytes: int) -> dict[str, 
 
 
 def show(console: Console, result: dict[str, Any]) -> None:
-    """The two tables, how they were measured, and the bottom line."""
+    """Print the two tables, how they were measured, and the conclusion."""
     options, extent = result["options"], result["extent"]
     console.print(
         Text(
@@ -333,6 +333,6 @@ def _honest_words(result: dict[str, Any]) -> str:
 
 
 def was_cold(evidence: dict[str, Any]) -> bool:
-    """Return whether the cold reads found nothing in the page cache, by what is known of them."""
+    """Return whether the cold reads found nothing in the page cache, as far as that is known."""
     kept, device = evidence["cached_part_max"], evidence["device_part_min"]
     return (kept is None or kept <= COLD_MAX) and (device is None or device >= 1 - COLD_MAX)

@@ -1,7 +1,7 @@
-"""Threads of one process that read: all of one open array, beside each of an array of its own, and beside one thread.
+"""Threads of one process that read: one shared open array, an open array for each thread, and one thread alone.
 
-Two arrays of the same elements in the page cache: chunks of Zarr, which each read decodes, and a `.npy` file, of which
-columns are picked.
+Two arrays of the same elements are in the page cache: chunks of Zarr, which each read decodes, and a `.npy` file, from
+which columns are picked.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ class Options:
 
     Attributes:
         ranks: one process: no ranks are started.
-        threads: that read at once.
-        bytes: of the array; rounded down to a square of 8-byte elements of whole chunks.
-        repetitions: counted ones, each with every contender.
+        threads: number of threads that read at once.
+        bytes: bytes of the array, rounded down to a square of 8-byte elements of whole chunks.
+        repetitions: number of counted repetitions, each with every contender.
     """
 
     ranks: int = 1
@@ -51,23 +51,23 @@ class Options:
 
     @property
     def extent(self) -> int:
-        """Rows, and columns, of the array."""
+        """Number of rows, and of columns, of the array."""
         return max(1, math.isqrt(self.bytes // VALUE_BYTES) // CHUNK) * CHUNK
 
 
 def quick_options() -> Options:
-    """Sizes for a look, and for tests."""
+    """Small sizes for a quick run, and for tests."""
     return Options(bytes=2 << 20, repetitions=3)
 
 
 def needs(options: Options) -> dict[str, int]:
-    """Return bytes of disk and memory that it takes: the array in two formats."""
+    """Return the needed bytes of disk and memory: the array in two formats."""
     return {"disk": 2 * options.bytes, "memory": 4 * options.bytes}
 
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """What is read: `selections`, which together are the whole array, each by one read."""
+    """The reads of a case: `selections`, which together are the whole array, each by one read."""
 
     name: str
     path: str
@@ -75,7 +75,7 @@ class Case:
 
 
 def measure(options: Options, folder: str, keep: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """Every case and contender, in turn."""
+    """Measure every case and contender, in turn."""
     values = np.arange(options.extent**2, dtype=VALUE_DTYPE).reshape(options.extent, options.extent)
     told: dict[str, Any] = {"extent": options.extent, "cores": len(os.sched_getaffinity(0)), "measurements": []}
     for case in _cases(values, folder):
@@ -104,7 +104,7 @@ def _cases(values: np.ndarray[Any, Any], folder: str) -> list[Case]:
 
 
 def _seconds(case: Case, values: np.ndarray[Any, Any], threads: int, *, shares: bool) -> float:
-    """Of all selections, dealt to the threads in turn. Raises WrongDataError where other elements came."""
+    """Return the seconds of all selections, dealt to the threads in turn. Raises WrongDataError for wrong elements."""
     with contextlib.ExitStack() as stack:
         arrays = [stack.enter_context(swath.open(case.path)) for _ in range(1 if shares else threads)]
         pool = stack.enter_context(ThreadPoolExecutor(threads))
@@ -113,7 +113,7 @@ def _seconds(case: Case, values: np.ndarray[Any, Any], threads: int, *, shares: 
             array = arrays[thread % len(arrays)]
             return [array[selection] for selection in case.selections[thread::threads]]
 
-        list(pool.map(lambda _: None, range(threads)))  # the threads are there
+        list(pool.map(lambda _: None, range(threads)))  # the threads exist now
         start = time.perf_counter()
         parts = list(pool.map(read, range(threads)))
         seconds = time.perf_counter() - start
@@ -125,7 +125,7 @@ def _seconds(case: Case, values: np.ndarray[Any, Any], threads: int, *, shares: 
 
 
 def summarise(result: dict[str, Any]) -> dict[str, Any]:
-    """Of each case: every contender's seconds, and what sharing takes beside the others, repetition by repetition."""
+    """Return for each case every contender's seconds, and the ratios of sharing to the others, by repetition."""
     seconds: dict[str, dict[str, dict[int, float]]] = {}
     for m in counted(result["measurements"]):
         seconds.setdefault(m["case"], {}).setdefault(m["contender"], {})[m["repetition"]] = m["seconds"]
@@ -142,7 +142,7 @@ def _summarised(of: dict[str, dict[int, float]]) -> Iterator[tuple[str, dict[str
 
 
 def show(console: Console, result: dict[str, Any]) -> None:
-    """The table, how it was measured, and the bottom line."""
+    """Print the table, how it was measured, and the conclusion."""
     options, extent = result["options"], result["extent"]
     size = units.in_bytes(extent**2 * VALUE_BYTES)
     title = (

@@ -1,10 +1,10 @@
-"""Views: a share that nobody else can compute, beside the same as a distribution, and beside MPI-IO's.
+"""Views: a share that no other rank can compute, compared with the same share as a distribution, and with MPI-IO's.
 
-Two comparisons on one file of 8-byte elements in the page cache. Regular: the elements that CYCLIC(1) gives a rank, as
-`swath.Places` of a range, beside the distribution itself, both by two-phase. Listed: random elements, sorted, of which
-no two ranks have the same, by the method that Swath chooses, beside MPI-IO's `Create_hindexed_block`, collectively. The
-first operation on a file that was just opened, which makes the view and tells it, is apart from the next one; so it is
-for MPI-IO, whose first one makes the type and sets the view.
+There are two comparisons on one file of 8-byte elements in the page cache. Regular: the elements that CYCLIC(1) gives a
+rank, as `swath.Places` of a range, compared with the distribution itself, both by two-phase. Listed: random elements,
+sorted, different on all ranks, by the method that Swath chooses, compared with MPI-IO's `Create_hindexed_block`,
+collectively. The first operation on a newly opened file, which makes and gathers the view, is shown separately from the
+next one; so is that of MPI-IO, which makes the type and sets the view.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ DISTRIBUTION, VIEW, LISTED, MPI_IO = "distribution", "view", "listed view", "MPI
 FIRST, LATER = "first", "later"
 UNTOUCHED = -1
 Move = Callable[[str, Values], None]
-"""Reads this rank's elements into memory, or writes them from it: (direction, memory), collective."""
+"""Collective: reads this rank's elements into memory, or writes them from it. Arguments: direction, memory."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,10 +54,10 @@ class Options:
     """Sizes of the benchmark.
 
     Attributes:
-        ranks: how many.
-        bytes: of the file.
-        places: random elements that are listed, of all ranks together.
-        repetitions: counted ones, each with every contender.
+        ranks: number of ranks.
+        bytes: bytes of the file.
+        places: number of listed random elements of all ranks together.
+        repetitions: number of counted repetitions, each with every contender.
     """
 
     ranks: int = 2
@@ -74,17 +74,17 @@ class Options:
 
     @property
     def elements(self) -> int:
-        """Of the file: as many for each rank."""
+        """Elements of the file: the same number for each rank."""
         return self.bytes // VALUE_BYTES // self.ranks * self.ranks
 
 
 def quick_options() -> Options:
-    """Sizes for a look, and for tests."""
+    """Small sizes for a quick run, and for tests."""
     return Options(bytes=1 << 20, places=10_000, repetitions=2)
 
 
 def needs(options: Options) -> dict[str, int]:
-    """Return bytes of disk and memory that it takes; checking reads the whole file."""
+    """Return the needed bytes of disk and memory; checking reads the whole file."""
     return {"disk": options.bytes, "memory": 8 * options.bytes + options.ranks * (160 << 20)}
 
 
@@ -93,9 +93,9 @@ class Contender:
     """One way of moving a rank's elements.
 
     Attributes:
-        name: as it is shown.
+        name: name in the table.
         indices: this rank's elements, ascending.
-        opened: the file, open, as what makes what moves them. Collective.
+        opened: opens the file and gives a factory of the function that moves the elements. Collective.
     """
 
     name: str
@@ -104,7 +104,7 @@ class Contender:
 
 
 def run(ranks: Ranks, path: str, options: Options) -> dict[str, Any]:
-    """Collective. Measures all contenders; the result is plain data, the same on every rank."""
+    """Collective. Measure all contenders; the result is plain data, the same on every rank."""
     elements = options.elements
     cyclic = np.arange(ranks.rank, elements, ranks.size, dtype=np.int64)
     chosen = np.random.default_rng(1).choice(elements, options.places, replace=False)
@@ -147,7 +147,7 @@ def _by_swath(
 
 @contextlib.contextmanager
 def _by_mpi_io(path: str, indices: Values) -> Iterator[Callable[[], Move]]:
-    """Collective buffering for both directions, every rank an aggregator: the best of the modes of `interleaved`."""
+    """Open with collective buffering in both directions, every rank an aggregator: the best mode of `interleaved`."""
     from mpi4py import MPI
 
     info = MPI.Info.Create()
@@ -189,7 +189,7 @@ def _measure_all(
 def _measure(
     ranks: Ranks, file: FileUnderTest, contender: Contender, direction: str, stamp: int
 ) -> list[dict[str, Any]]:
-    """Move the elements twice by what is made anew: the first time with the making of it."""
+    """Move the elements twice by a new mover: the first time includes making it."""
     memory = np.full(contender.indices.size, UNTOUCHED, dtype=np.int64)
     made: list[Move] = []
     measured = []
@@ -225,7 +225,7 @@ def _bytes_of_all(ranks: Ranks, contender: Contender) -> int:
 
 
 def _check_written(ranks: Ranks, file: FileUnderTest, indices: Values, stamp: int, who: str) -> None:
-    """Collective. WrongDataError unless the ranks' elements carry `stamp` + 1, and all others `stamp` still."""
+    """Collective. Raise WrongDataError unless the ranks' elements have `stamp` + 1, and all others still `stamp`."""
     written = np.concatenate(ranks.gather_objects(indices))
     found = np.fromfile(file.path, dtype=VALUE_DTYPE) if ranks.rank == 0 else np.empty(0, np.int64)
     is_new = np.zeros(file.elements, dtype=bool)
@@ -239,7 +239,7 @@ def _check_written(ranks: Ranks, file: FileUnderTest, indices: Values, stamp: in
 
 
 def summarise(result: dict[str, Any]) -> dict[str, Any]:
-    """Milliseconds of each contender, first and later, and the two ratios of each direction and turn."""
+    """Return milliseconds of each contender, first and later, and the two ratios of each direction and turn."""
     seconds: dict[str, Any] = {}
     for m in counted(result["measurements"]):
         of = seconds.setdefault(m["direction"], {}).setdefault(m["contender"], {})
@@ -274,7 +274,7 @@ def _median(of: dict[str, Any], name: str, turn: str) -> float:
 
 
 def show(console: Console, result: dict[str, Any]) -> None:
-    """The table, how it was measured, and the ratios."""
+    """Print the table, how it was measured, and the ratios."""
     options, summarised = result["options"], result["summary"]
     console.print(
         Text(

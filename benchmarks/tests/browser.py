@@ -1,4 +1,4 @@
-"""A headless browser for tests: what a page is like once it is opened, without a network."""
+"""A headless browser for tests: it opens a page without a network and returns its state."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def browser() -> str:
 
 
 def opened(page: Path, script: str) -> Any:
-    """What the function body `script` (JavaScript) returns once `page` is loaded; goes through JSON."""
+    """Return, through JSON, the result of the function body `script` (JavaScript) after `page` is loaded."""
     program = browser()
     probe = page.with_name("probed.html")
     told = f"""

@@ -1,4 +1,4 @@
-"""The benchmarks at tiny sizes: they measure what they say, check what they move, and count right; never how fast."""
+"""The benchmarks at tiny sizes: they measure the right cases, check all data, and count right; speed is not tested."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_nobody_always_follows_the_same_neighbour() -> None:
 
 
 def interleaved_result(rates: dict[tuple[str, str], list[float]]) -> dict[str, Any]:
-    """What `run` would return had the contenders been so fast; repetition 0 is absurdly fast."""
+    """The result of `run` for contenders with these rates; repetition 0 is absurdly fast."""
     names = dict.fromkeys(name for name, _ in rates)
     return {
         "contenders": [{"name": name, "peer": name.startswith("ROMIO")} for name in names],
@@ -121,7 +121,7 @@ def test_two_phase_is_compared_with_the_best_peer_of_each_direction() -> None:
 
 
 def table1_result(cold: list[tuple[str, float]], warm: list[tuple[str, float]]) -> dict[str, Any]:
-    """What `run` would return of one repetition of these reads, 1 s for each redistribution."""
+    """The result of `run` for one repetition of these reads, with 1 s for each redistribution."""
 
     def reads(cache: str, given: list[tuple[str, float]], cached: int, device: int) -> list[dict[str, Any]]:
         evidence = {"cached_bytes_before": cached, "device_bytes": device}
@@ -142,9 +142,9 @@ def test_each_read_is_compared_with_the_conforming_ones_beside_it() -> None:
         before, after = conforming
         return [(table1.CONFORMING, before), *((name, s) for s in seconds), (table1.CONFORMING, after)]
 
-    # Of 1 and 2 s: 2 ×; of 2 and 4 s: 1 ×.
+    # 1 and 2 s give 2 ×; 2 and 4 s give 1 ×.
     drifting = [*between((1, 2), "column-block", (3, 3)), *between((2, 4), "row-block", (3, 3))]
-    # Slow every second time, whatever is read.
+    # Every second read is slow, of any kind.
     alternating = [*between((1, 2), "column-block", (3, 1.5)), *between((1, 2), "row-block", (3.5, 1.75))]
     summary = table1.summarise(table1_result(drifting, alternating))
     assert (summary["cold"]["slowest"], summary["cold"]["slowest_to_conforming"]) == ("column-block", 2)
@@ -202,7 +202,7 @@ def test_elements_that_a_write_left_out_or_should_not_have_written_are_found(tmp
 
 
 class LyingContender:
-    """Moves all elements but the last one, or one too many; and says nothing."""
+    """Moves all elements except the last one, or one too many, without an error."""
 
     name, peer = "ROMIO lying", True
 
@@ -277,7 +277,7 @@ def test_a_file_can_be_put_out_of_the_page_cache_and_back(tmp_path: Path) -> Non
 
 
 def latency_result(seconds: dict[tuple[int, str, str], list[float]]) -> dict[str, Any]:
-    """What `measure` would return had the calls taken so long; repetition 0 is absurdly fast."""
+    """The result of `measure` for calls of this duration; repetition 0 is absurdly fast."""
     return {
         "measurements": [
             {"ranks": ranks, "group": group, "contender": name, "repetition": repetition, "seconds": took}
@@ -400,7 +400,7 @@ def test_an_asked_end_ends_the_ranks_and_leaves_no_file(tmp_path: Path) -> None:
         (folder,) = os.listdir(tmp_path)
         assert ranks_in(folder) != []
         job.send_signal(signal.SIGTERM)
-        assert "Error" not in job.stderr.read()  # the ranks end before their file goes
+        assert "Error" not in job.stderr.read()  # the ranks end before their file is removed
     assert job.returncode == 128 + signal.SIGTERM
     assert os.listdir(tmp_path) == []
     deadline = time.monotonic() + 10
@@ -413,7 +413,7 @@ def ranks_in(folder: str) -> list[str]:
     """The processes whose command line names `folder`."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):  # it has ended meanwhile
+        with contextlib.suppress(OSError):  # the process has ended
             if folder in (process / "cmdline").read_text(errors="replace"):
                 found.append(process.name)
     return found

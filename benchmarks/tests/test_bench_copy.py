@@ -1,4 +1,4 @@
-"""`swath bench copy --peers`: peers copy what they are asked to, are checked by Swath, and fail in words."""
+"""`swath bench copy --peers`: peers make the requested copies, Swath checks them, and failures give a reason."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def this_python(environment: Environment) -> Made:
-    """The environment of the tests in place of one of its own."""
+    """The environment of the tests instead of a separate one."""
     return Made(environment, sys.prefix, {"zarr": "of the tests"})
 
 
@@ -61,7 +61,7 @@ def copied(folder: Path, contender: str, case: str = "transpose", limit_seconds:
 
 
 def request(folder: Path, **more: Any) -> dict[str, Any]:
-    """What a program is asked, for the protocol alone."""
+    """A request to a program, for tests of the protocol."""
     peers = copy_peers.Peers(str(folder), 60.0)
     asked = peers._request(job("zarr-python, tuned"), "tuned", SHAPE, CHUNK, str(folder))
     return {**asked, "kept": str(folder / "kept.jsonl"), **more}

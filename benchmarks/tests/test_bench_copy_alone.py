@@ -1,4 +1,4 @@
-"""`swath bench copy` without peers: a small run ends well, and its summary is what was measured."""
+"""`swath bench copy` without peers: a small run succeeds, and its summary agrees with the measurements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Peers in environments of their own: they measure what they are asked to, by the schema, and fail in words."""
+"""Peers in separate environments: they measure the requested cells, by the schema, and failures give a reason."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def options(**more: Any) -> dict[str, Any]:
 
 
 def this_python(environment: Environment) -> Made:
-    """The environment of the tests in place of one of its own."""
+    """The environment of the tests instead of a separate one."""
     return Made(environment, sys.prefix, {"h5py": "of the tests"})
 
 
@@ -192,7 +192,7 @@ def test_a_folder_may_be_named_from_where_one_is(tmp_path: Path, monkeypatch: py
 def test_what_a_program_cannot_go_on_from_is_said(tmp_path: Path) -> None:
     told = peers.measure(["h5py"], 2, [cell(), cell(sweep="depth")], options(limit_seconds=1e-9), str(tmp_path))
     refused = [contenders[H5PY]["refused"] for contenders in told["contenders"]]
-    assert refused == [None, "h5py: ended with status 1: KeyError: 'depth'"]  # what was measured before, stays
+    assert refused == [None, "h5py: ended with status 1: KeyError: 'depth'"]  # earlier measurements are kept
 
 
 @pytest.mark.usefixtures("here")
@@ -311,7 +311,7 @@ def test_a_program_that_hangs_is_ended_with_all_that_it_started(
 
 
 def state_of(process: int) -> str:
-    """As in /proc; nobody may have asked yet how it ended: "Z"."""
+    """The state as in /proc; "Z" if no process has read its exit status yet."""
     try:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
     except OSError:

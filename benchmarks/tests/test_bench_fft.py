@@ -1,4 +1,4 @@
-"""`swath bench fft`: its cases are transforms, its results are checked, and its summary is what was measured."""
+"""`swath bench fft`: its cases are transforms, results are checked, and the summary agrees with the measurements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`swath bench files`: who takes part does what is asked, all is compared with NumPy, and what is missed is said."""
+"""`swath bench files`: contenders do the requested work, data agree with NumPy, and missed goals are reported."""
 
 from __future__ import annotations
 

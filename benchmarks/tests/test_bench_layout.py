@@ -1,4 +1,4 @@
-"""`swath bench layout`: advice beside measured layouts, on modelled disks in virtual time."""
+"""`swath bench layout`: advice compared with measured layouts, on modelled disks in virtual time."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_real_files_are_measured_compressed_ones_too(tmp_path: Path) -> None:
 
 
 def test_files_are_opened_by_the_profile_that_was_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And by no other disk's state: each file has a disk of its own."""
+    """No other disk's state is used: each file has a separate disk."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("SWATH_PROFILE", "none")
     opened: list[tuple[str, str]] = []

@@ -1,4 +1,4 @@
-"""MADbench: its numbers are what was measured, wrong data ends it, its linear algebra is NumPy's."""
+"""MADbench: its numbers are the measured ones, wrong data end it, its linear algebra agrees with NumPy."""
 
 from __future__ import annotations
 
@@ -208,7 +208,7 @@ def test_compute_mode_is_numpys_on_full_matrices_with_gangs_blocks_and_ragged_ro
 
 
 def simulated_run(folder: Path, **asked: Any) -> list[dict[str, Any]]:
-    """What each rank is told of a run by simulated tasks on a modelled disk, in virtual time."""
+    """The result on each rank of a run by simulated tasks on a modelled disk, in virtual time."""
     small = Options(tasks=3, pixels=20, bins=4, readers=("all",), virtual=True, disks=("p690-scsi",))
     of = dataclasses.replace(small, **asked)
     path = folder / f"run-{os.urandom(4).hex()}"
@@ -282,7 +282,7 @@ def test_virtual_time_is_the_same_every_time(tmp_path: Path) -> None:
 
 
 def test_with_one_reader_tasks_wait_for_their_turn_and_then_for_the_others(tmp_path: Path) -> None:
-    """As in table 7 of the paper: of a phase TIO is (P + 1) / 2P."""
+    """As in table 7 of the paper: TIO is (P + 1) / 2P of a phase."""
     (run, *_) = simulated_run(tmp_path, tasks=4, pixels=1024, readers=("1",))
     for phase in ("invD", "W"):
         tio, lbstio = (run["phases"][phase][part] for part in ("tio_seconds", "lbstio_seconds"))
@@ -342,7 +342,7 @@ def test_a_phase_is_recorded_as_the_averages_of_its_tasks() -> None:
 
 
 def run_record(readers: str, seconds: dict[str, tuple[float, float]], **more: Any) -> dict[str, Any]:
-    """A run of which the I/O took so long: TIO and LBSTIO of each phase, nothing computed."""
+    """A run with these times of I/O: TIO and LBSTIO of each phase, nothing computed."""
     phases = {
         phase: {
             "seconds": tio + lbstio,

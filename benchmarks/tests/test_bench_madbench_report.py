@@ -1,4 +1,4 @@
-"""The report of `swath bench madbench`, opened in a browser: the figures are there, the numbers those of the JSON."""
+"""The report of `swath bench madbench`, opened in a browser: it has the figures, with the numbers of the JSON."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def page(result: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 @pytest.fixture(scope="module")
 def seen(page: Path) -> dict[str, Any]:
-    """What the browser says of the page."""
+    """The state of the page in the browser."""
     found: dict[str, Any] = opened(page, PROBE)
     return found
 

@@ -1,4 +1,4 @@
-"""The benchmark of programs of MPI-IO, tiny: it measures what it says, and finds out who moves other data."""
+"""The benchmark of programs of MPI-IO, tiny: it measures the right cases, and detects wrong data."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def repetition(number: int, seconds: float, **others: float) -> dict[str, Any]:
 
 
 def cell(case: str, without: list[float], with_it: list[float], **others: float) -> dict[str, Any]:
-    """A cell in which both took so long; their first repetitions a hundred times as long."""
+    """A cell with these times of both; their first repetitions take a hundred times as long."""
     runs = [
         {
             "contender": contender,
@@ -228,7 +228,7 @@ def test_it_runs(tmp_path: Path) -> None:
     "ranks", [pytest.param(1, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.exhaustive)]
 )
 def test_all_cases_run(tmp_path: Path, ranks: int) -> None:
-    # Of many small calls in turn, more ranks than cores wait for one another: seconds, on a busy machine minutes.
+    # In many small calls, more ranks than cores wait for one another: seconds, on a busy machine minutes.
     cases = [name for name in mpi_io.CASES if ranks == 1 or name != "small"]
     recorded = run_bench(tmp_path, "--quick", "--ranks", str(ranks), "--cases", ",".join(cases))
     is_square = ranks in (1, 4)

@@ -1,4 +1,4 @@
-"""The NCIO benchmark: its numbers are what was measured, wrong bytes end it, and its summary says what follows."""
+"""The NCIO benchmark: its numbers are the measured ones, wrong bytes end it, and its summary is right."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from swath_bench.ncio.summary import summarise
 
 
 def brute_force_image(pattern: Pattern, stamp: int) -> np.ndarray:
-    """The file, region by region, from the description in words."""
+    """The file, made region by region from its definition."""
     row = pattern.file_shape[1]
     image = stamped(np.arange(pattern.file_bytes // 8, dtype=np.int64), GAP_STAMP)
     for rank in range(pattern.ranks):
@@ -140,7 +140,7 @@ def test_every_part_of_the_protocol_is_a_flag_of_both_commands() -> None:
     assert command.options_of("ncio", swath_parser().parse_args(["bench", *given])) == expected
     untouched = command.options_of("ncio", command.parser().parse_args(["ncio"]))
     assert untouched == Options()
-    for field in dataclasses.fields(Options):  # none was forgotten above, but the store: others do not go with it
+    for field in dataclasses.fields(Options):  # all fields were listed above except the store, which excludes others
         if field.name == "store":
             continue
         assert getattr(expected, field.name) != getattr(untouched, field.name), field.name
@@ -210,7 +210,7 @@ def test_a_difference_below_the_spread_of_the_two_is_noise() -> None:
     assert (summary["within"], summary["within_or_noise"], summary["worst_ratio"]) == (0, 1, 1.5)
     assert summary["worst_ratio_beyond_noise"] is None
     single = summarise({"cells": [cell({"swath direct": entry(1.0), "swath auto": entry(1.5)})]})["all"]["auto"]
-    assert single["within_or_noise"] == 0  # one repetition kept: nothing is known of noise
+    assert single["within_or_noise"] == 0  # one repetition was kept: the noise is unknown
 
 
 def test_prediction_is_compared_with_the_operation_without_its_sync() -> None:
@@ -225,7 +225,7 @@ def test_prediction_is_compared_with_the_operation_without_its_sync() -> None:
     assert errors["auto"]["count"] == 0
     assert errors["all methods"]["count"] == 3
     assert errors["all methods"]["against_mean"] == {"lower_quartile": 0.25, "median": 0.5, "upper_quartile": 0.75}
-    assert errors["all methods"]["against_fastest"]["median"] == 2  # 3 s beside 1 s
+    assert errors["all methods"]["against_fastest"]["median"] == 2  # 3 s compared with 1 s
 
 
 @pytest.mark.parametrize(

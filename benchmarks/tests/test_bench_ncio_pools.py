@@ -1,4 +1,4 @@
-"""NCIO on files in Ceph pools, as far as no cluster is needed, and one sync for many writes (test_rados_bench.py)."""
+"""NCIO on files in Ceph pools, without a cluster (with one: test_rados_bench.py), and one sync for many writes."""
 
 from __future__ import annotations
 

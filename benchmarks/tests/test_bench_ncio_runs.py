@@ -1,4 +1,4 @@
-"""The NCIO benchmark measures: by threads and by the command, and wrong bytes end it."""
+"""Runs of the NCIO benchmark, by threads and by the command; wrong bytes end it."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def measured_by_threads(tmp_path: Path, ranks: int, asked: Options) -> list[dict
 
 
 def where_each_phase_takes(seconds: float, monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, Any]]:
-    """Operations are carried out, and the benchmark is told that each of their phases took so long: on a busy machine
-    too. Returns what will be measured: how many operations at a time, and the true times."""
+    """Carry out the operations, but report these times for their phases, so a busy machine changes nothing.
+    Returns the expected measurement: the number of operations at a time, and the true times."""
     measured = []
     timed_phases = running.timed_phases
 
@@ -143,7 +143,7 @@ def test_a_contender_that_takes_too_long_is_not_repeated_and_skipped_where_more_
 
 
 class Lying:
-    """Moves what it should, then spoils one element: of the file, or of memory."""
+    """Moves the right bytes, then changes one element of the file, or of memory."""
 
     name, family, peer = "swath lying", "swath", False
 

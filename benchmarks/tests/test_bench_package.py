@@ -1,4 +1,4 @@
-"""The two distributions belong together: the benchmarks ask for the Swath that they were written for."""
+"""The two distributions belong together: the benchmarks require the Swath that they were written for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The benchmark of redistribution, tiny: it compares what it says, and checks what it moves; never how fast."""
+"""The benchmark of redistribution, tiny: it compares the right cases, and checks all data; speed is not tested."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from swath_bench import redistribute as bench
 
 
 def result_of(rates: dict[str, list[float]]) -> dict[str, Any]:
-    """What `run` would return had the contenders been so fast with every pair; repetition 0 is absurdly fast."""
+    """The result of `run` for contenders with these rates for every pair; repetition 0 is absurdly fast."""
     return {
         "measurements": [
             {"pair": list(pair), "contender": name, "repetition": repetition, "gigabytes_per_second": rate}

@@ -1,4 +1,4 @@
-"""The report of `swath bench ncio`, opened in a browser: the plots are there, and the numbers are those of the JSON."""
+"""The report of `swath bench ncio`, opened in a browser: it has the plots, with the numbers of the JSON."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def cell(sweep: str, case: str, direction: str, ranks: int, step: int, number: i
 
 
 def a_result() -> dict[str, Any]:
-    """As `swath bench ncio --json` has it; in the c-c case one cell stands for all spacings, as in the paper."""
+    """A result as of `swath bench ncio --json`; in the c-c case one cell is for all spacings, as in the paper."""
     asked = [
         (sweep, case, direction, ranks, step)
         for direction, ranks in (("read", 2), ("write", 2), ("write", 4))
@@ -153,7 +153,7 @@ def page(result: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 @pytest.fixture(scope="module")
 def seen(page: Path) -> dict[str, Any]:
-    """What the browser says of the page."""
+    """The state of the page in the browser."""
     found: dict[str, Any] = opened(page, PROBE)
     return found
 

@@ -1,4 +1,4 @@
-"""The benchmark of SCF: it adds up what the application did, compares its energies, and says where it cannot run."""
+"""The benchmark of SCF: it adds up the application's operations, compares its energies, and says if it cannot run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ APPLICATION = Path(__file__).parents[2] / "applications" / "scf"
 
 
 def a_run(share: str | None, seconds: float, *, disk: str | None = None) -> dict[str, Any]:
-    """What the application records: two ranks, four operations, two iterations."""
+    """A record of the application: two ranks, four operations, two iterations."""
     events = [
         *([0, "open", 0.0, 0.25, 0], [0, "integrals", 0.5, 2.0, 100], [0, "write", 1.0, 0.5, 300_000]),
         *([0, "read", 2.0, 0.75, 300_000], [1, "read", 2.0, 0.5, 5_000], [1, "fock", 2.5, 1.0, 0]),

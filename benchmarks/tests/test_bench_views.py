@@ -1,4 +1,4 @@
-"""The benchmark of views, tiny: it measures what it says and checks what it moves; never how fast."""
+"""The benchmark of views, tiny: it measures the right cases and checks all data; speed is not tested."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from swath_bench.measure import FileUnderTest, WrongDataError
 
 
 def result_of(seconds: dict[str, tuple[float, float]]) -> dict[str, Any]:
-    """What `run` would return had the contenders taken so long, the first time and later; repetition 0 is slow."""
+    """The result of `run` for contenders with these times, the first and later; repetition 0 is slow."""
     return {
         "measurements": [
             {

@@ -1,4 +1,4 @@
-"""`swath bench zarr`: the same store for all, every value compared, and what is slower is said."""
+"""`swath bench zarr`: all use the same store, every value is compared, and slower cells are reported."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from swath_bench.zarr.contenders import SWATH, Contender, contenders_of
 from swath_bench.zarr.options import CACHES, PATTERNS, PEERS, STORES, Options, quick_options
 
 SMALL = Options(bytes=4 * 5 * 6 * 8**2, chunk=8, peers=(), rounds=1, repetitions=1)
-"""5 × 6 chunks are asked for; whole rows of about a square are 6 × 5."""
+"""5 × 6 chunks are requested; whole rows of about a square give 6 × 5."""
 
 
 def options(**more: Any) -> Options:
@@ -44,7 +44,7 @@ def small_store(folder: Path, kind: str = "v3-zstd", asked: Options = SMALL) -> 
 
 
 def this_python(environment: Environment) -> Made:
-    """The environment of the tests in place of one of its own."""
+    """The environment of the tests instead of a separate one."""
     return Made(environment, sys.prefix, dict.fromkeys(environment.versions, "of the tests"))
 
 
@@ -159,7 +159,7 @@ def test_of_many_chunks_sixty_four_are_read() -> None:
 
 
 class Liar(reading.Contender):
-    """Reads the array's own file; and one row wrongly, or not at all."""
+    """Reads the array's own file, but one row wrongly, or not at all."""
 
     def open(self) -> None:
         self.opened = self.settings.get("opened", 0) + 1

@@ -218,6 +218,72 @@ int swath_fortran_write_share(swath_array* array, const CFI_cdesc_t* data, const
   return swath_write(array, whose, share.slices, data->base_addr, share.strides);
 }
 
+/* ---- Memory to memory -------------------------------------------------------------------------------------------- */
+
+#ifdef SWATH_FORTRAN_MPI
+static size_t bytes_of(const CFI_cdesc_t* data) {
+  size_t bytes = data->elem_len;
+  for (int d = 0; d < data->rank; ++d) bytes *= (size_t)(data->dim[d].extent > 0 ? data->dim[d].extent : 0);
+  return bytes;
+}
+
+/* Between a section and packed memory, element by element; `to_section`: into the section. */
+static void copy_section(const CFI_cdesc_t* data, int dimension, char* section, char** packed, int to_section) {
+  if (dimension < 0) {
+    memcpy(to_section ? section : *packed, to_section ? *packed : section, data->elem_len);
+    *packed += data->elem_len;
+    return;
+  }
+  for (CFI_index_t i = 0; i < data->dim[dimension].extent; ++i) {
+    copy_section(data, dimension - 1, section + i * data->dim[dimension].sm, packed, to_section);
+  }
+}
+
+/* Whether data in memory have the extents of a rank's share. */
+static int has_extents(const CFI_cdesc_t* data, const swath_distribution* whose, int ndim, const int64_t* shape,
+                       int rank) {
+  int64_t extents[SWATH_DIMENSIONS_MAX];
+  if (data->rank != ndim || swath_local_shape(whose, ndim, shape, rank, extents) != 0) return 0;
+  for (int d = 0; d < ndim; ++d) {
+    if (data->dim[d].extent != extents[ndim - 1 - d]) return 0;
+  }
+  return 1;
+}
+
+int swath_fortran_redistribute(int comm, int ndim, const int64_t* shape, const char* dtype,
+                               const swath_distribution* from, const CFI_cdesc_t* source, const swath_distribution* to,
+                               const CFI_cdesc_t* target) {
+  const MPI_Comm ranks = MPI_Comm_f2c((MPI_Fint)comm);
+  int rank = 0;
+  MPI_Comm_rank(ranks, &rank);
+  int fits = has_extents(source, from, ndim, shape, rank) && has_extents(target, to, ndim, shape, rank);
+  MPI_Allreduce(MPI_IN_PLACE, &fits, 1, MPI_INT, MPI_MIN, ranks);
+  if (!fits) {
+    return swath_fail(
+        SWATH_ERROR_ARGUMENT,
+        "swath_redistribute: on a rank, source or target has other extents than its share; expected those "
+        "that local_shape() tells of global and of the rank");
+  }
+  char* const given = malloc(bytes_of(source) + 1);
+  char* const got = malloc(bytes_of(target) + 1);
+  char* at = given;
+  if (given != NULL && bytes_of(source) > 0) copy_section(source, source->rank - 1, source->base_addr, &at, 0);
+  const int status = swath_redistribute_mpi(ranks, ndim, shape, dtype, from, given, to, got);
+  at = got;
+  if (status == 0 && bytes_of(target) > 0) copy_section(target, target->rank - 1, target->base_addr, &at, 1);
+  free(given);
+  free(got);
+  return status;
+}
+#else
+int swath_fortran_redistribute(int comm, int ndim, const int64_t* shape, const char* dtype,
+                               const swath_distribution* from, const CFI_cdesc_t* source, const swath_distribution* to,
+                               const CFI_cdesc_t* target) {
+  (void)comm, (void)ndim, (void)shape, (void)dtype, (void)from, (void)source, (void)to, (void)target;
+  return swath_fail(SWATH_ERROR_UNSUPPORTED, "swath_redistribute: this Swath was built without MPI; build it with MPI");
+}
+#endif
+
 /* ---- Attributes -------------------------------------------------------------------------------------------------- */
 
 static int64_t count_of(const CFI_cdesc_t* data) { return data->rank == 0 ? 1 : data->dim[0].extent; }

@@ -26,6 +26,11 @@ int swath_fortran_write_share(swath_array* array, const CFI_cdesc_t* data, const
 /* The extents of an array, and their number. */
 void swath_fortran_extents(const CFI_cdesc_t* data, int* rank, int64_t* extents);
 
+/* COLLECTIVE over the communicator. Shares need not be contiguous. */
+int swath_fortran_redistribute(int comm, int ndim, const int64_t* shape, const char* dtype,
+                               const swath_distribution* from, const CFI_cdesc_t* source, const swath_distribution* to,
+                               const CFI_cdesc_t* target);
+
 /* Numbers: `data` has one dimension or none. */
 int swath_fortran_set_attribute(swath_file* file, const char* holder, const char* name, const char* dtype,
                                 const CFI_cdesc_t* data);

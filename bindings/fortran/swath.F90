@@ -19,7 +19,7 @@ module swath
   implicit none
   private
 
-  public :: swath_write, swath_read, swath_file, swath_distribution, swath_version
+  public :: swath_write, swath_read, swath_redistribute, swath_file, swath_distribution, swath_version
   public :: swath_unlimited, swath_whole, swath_block, swath_cyclic
   public :: swath_error_argument, swath_error_store, swath_error_format, swath_error_disagreement, &
             swath_error_unsupported, swath_error_internal, swath_error_interrupted
@@ -105,6 +105,16 @@ module swath
 #ifdef SWATH_FORTRAN_MPI_F08
     procedure :: once_read_f08_i1, once_read_f08_i2, once_read_f08_i4, once_read_f08_i8, once_read_f08_f4, &
                  once_read_f08_f8, once_read_f08_c8, once_read_f08_c16
+#endif
+  end interface
+
+  !> Collective. Arrays in memory, from one distribution to another.
+  interface swath_redistribute
+    procedure :: redistribute_i1, redistribute_i2, redistribute_i4, redistribute_i8, redistribute_f4, redistribute_f8, &
+                 redistribute_c8, redistribute_c16
+#ifdef SWATH_FORTRAN_MPI_F08
+    procedure :: redistribute_f08_i1, redistribute_f08_i2, redistribute_f08_i4, redistribute_f08_i8, &
+                 redistribute_f08_f4, redistribute_f08_f8, redistribute_f08_c8, redistribute_f08_c16
 #endif
   end interface
 
@@ -311,18 +321,19 @@ contains
   end function
 
   !> A new array: `dtype` as "f4", "i8", "c16"; the last extent may be swath_unlimited: append() adds records then.
-  subroutine file_define(self, variable, dtype, shape, dims, codecs, chunks, stat, errmsg)
+  !! `chunks`, and of Zarr `shards`: elements along each dimension.
+  subroutine file_define(self, variable, dtype, shape, dims, codecs, chunks, stat, errmsg, shards)
     class(swath_file), intent(inout) :: self
     character(*), intent(in) :: variable, dtype
     class(*), intent(in) :: shape(:)
     character(*), intent(in), optional :: dims(:), codecs
-    class(*), intent(in), optional :: chunks(:)
+    class(*), intent(in), optional :: chunks(:), shards(:)
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     type(creation), target :: new
     type(integers) :: extents
     type(c_ptr) :: array
-    call prepare(new, dims, codecs, chunks)
+    call prepare(new, dims, codecs, chunks, shards=shards)
     call take(shape, extents)
     call finish(c_define(self%handle, c_text(variable), extents%count(), reversed(extents%values), &
                          new%options%dimensions, c_text(dtype), new%options, array), stat, errmsg)

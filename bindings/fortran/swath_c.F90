@@ -231,6 +231,15 @@ module swath_c
       character(kind=c_char), intent(in) :: dtype(*)
       integer(c_int), value :: count
     end function
+    integer(c_int) function c_redistribute(comm, ndim, shape, dtype, from, source, to, target) &
+        bind(C, name="swath_fortran_redistribute")
+      import :: c_char, c_int, c_int64_t, c_ptr
+      integer(c_int), value :: comm, ndim
+      integer(c_int64_t), intent(in) :: shape(*)
+      character(kind=c_char), intent(in) :: dtype(*)
+      type(c_ptr), value :: from, to
+      type(*), dimension(..) :: source, target
+    end function
     integer(c_int) function c_set_numbers(file, holder, name, dtype, data) bind(C, name="swath_fortran_set_attribute")
       import :: c_char, c_int, c_ptr
       type(c_ptr), value :: file

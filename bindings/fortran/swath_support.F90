@@ -23,7 +23,7 @@ module swath_support
   type :: creation
     type(c_options) :: options
     character(kind=c_char, len=:), allocatable :: format, codecs, engine, method, streams
-    integer(c_int64_t), allocatable :: chunks(:)
+    integer(c_int64_t), allocatable :: chunks(:), shards(:)
     character(kind=c_char), allocatable :: names(:, :)
     type(c_ptr), allocatable :: name_addresses(:)
   end type
@@ -115,10 +115,10 @@ contains
     reversed = values(size(values):1:-1)
   end function
 
-  subroutine prepare(new, dims, codecs, chunks, format, overwrite, engine, method, streams)
+  subroutine prepare(new, dims, codecs, chunks, format, overwrite, engine, method, streams, shards)
     type(creation), intent(out), target :: new
     character(*), intent(in), optional :: dims(:), codecs, format, engine, method, streams
-    class(*), intent(in), optional :: chunks(:)
+    class(*), intent(in), optional :: chunks(:), shards(:)
     logical, intent(in), optional :: overwrite
     type(integers) :: found
     integer :: i, j
@@ -133,6 +133,11 @@ contains
       call take(chunks, found)
       new%chunks = reversed(found%values)
       if (size(new%chunks) > 0) new%options%chunks = c_loc(new%chunks)
+    end if
+    if (present(shards)) then
+      call take(shards, found)
+      new%shards = reversed(found%values)
+      if (size(new%shards) > 0) new%options%shards = c_loc(new%shards)
     end if
     if (present(dims)) then
       allocate (new%names(len(dims) + 1, size(dims)), new%name_addresses(size(dims)))

@@ -85,7 +85,8 @@ int set_view(MPI_File file, MPI_Offset displacement, MPI_Datatype etype, MPI_Dat
     return is_taken ? give_back(file, *served) : code;
   }
   const auto make_view = [&] { return FileView(displacement, etype, filetype, served->is_read_only()); };
-  if (displacement < 0) {  // other ranks hear of it; this one gets MPI's own error, in whose text programs look
+  if (displacement < 0) {  // the other ranks get this error, too; this rank returns MPI's own, whose text programs
+                           // check
     static_cast<void>(failure_in([&] { served->set_view(make_view); }));
     return real().File_set_view(file, displacement, etype, filetype, representation, info);
   }

@@ -1,6 +1,6 @@
-// MPI's calls that complete requests. A file's nonblocking operation is a generalized request, of which MPI would tell
-// an error to the communicators' handlers, which end the program unless it has said otherwise. So MPI hears of no
-// error, and these calls tell it to the handler of the file, as MPI says, and return it.
+// MPI's calls that complete requests. A nonblocking operation on a file is a generalized request; MPI would report its
+// error to the communicator's error handler, which ends the program by default. So MPI gets no error, and these calls
+// report it to the file's error handler, as MPI requires, and return it.
 
 #include <mpi.h>
 

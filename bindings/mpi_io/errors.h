@@ -1,7 +1,7 @@
-// Errors of Swath and of MPI, one made of the other.
+// Conversion of errors between Swath and MPI.
 //
-// Ranks agree on errors of Swath (core/comm/agreement.h). What is one of MPI's own classes travels with them, as a
-// negative os_error; all ranks have the same MPI.
+// Ranks agree on errors of Swath (core/comm/agreement.h). An MPI error class is sent with them, as a negative os_error;
+// all ranks have the same MPI.
 #pragma once
 
 #include <mpi.h>
@@ -14,17 +14,17 @@
 
 namespace swath::mpi_io {
 
-// What a call refuses: one of MPI's error classes (MPI_ERR_COUNT, …), in words.
+// The error for a refused call: one of MPI's error classes (MPI_ERR_COUNT, …) with a text.
 Error refused(int error_class, const std::string& what);
 Error error_of(const MpiError& error);
-// The class of MPI that says most of it: MPI_ERR_NO_SPACE, MPI_ERR_IO, ….
+// The closest MPI error class: MPI_ERR_NO_SPACE, MPI_ERR_IO, ….
 int class_of(const Error& error);
 
-// Tells the file's error handler, once, as MPI does, and returns the code for the caller. MPI_Error_string of it says
-// what the error says. `file`: MPI_FILE_NULL where none is open.
+// Calls the file's error handler, once, as MPI does, and returns the code for the caller. MPI_Error_string of the code
+// returns the error's text. `file`: MPI_FILE_NULL if none is open.
 int raise(MPI_File file, const Error& error);
 
-// The same where the work throws; MPI_SUCCESS where it does not.
+// The same for the error that the work throws; MPI_SUCCESS if it throws none.
 template <typename Work>
 int guarded(MPI_File file, const Work& work) {
   try {
@@ -39,7 +39,7 @@ int guarded(MPI_File file, const Work& work) {
   }
 }
 
-// The error that work throws, if any: for ranks that tell each other.
+// The Error that the work throws, if any: for an agreement of the ranks.
 template <typename Work>
 std::optional<Error> failure_in(const Work& work) {
   try {

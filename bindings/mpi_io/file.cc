@@ -27,13 +27,13 @@
 namespace swath::mpi_io {
 namespace {
 
-// The engine of a modelled disk is called so: nothing of it is ever in a page cache.
+// The name of a modelled disk's engine, whose data is never cached.
 constexpr const char* kModelled = "modelled disk";
 
-// More than any file has: one that is written grows.
+// Larger than any file, since a written file grows.
 constexpr int64_t kBytesMost = int64_t{1} << 61;
 
-// ROMIO's names may say which file system it is: "ufs:/data/x".
+// ROMIO's names may begin with the file system: "ufs:/data/x".
 std::string without_file_system(const std::string& name) {
   const auto colon = name.find(':');
   const bool has_prefix = colon != std::string::npos && colon > 0 &&
@@ -109,7 +109,7 @@ FileOptions options_of(const std::string& path, const Hints& hints, bool other_w
   return options;
 }
 
-// Null: nothing was measured, and the stated defaults serve.
+// Null: nothing was measured, and the default profile is used.
 std::shared_ptr<const Profile> measured_profile(const std::string& text) {
   return text.empty() ? nullptr : std::make_shared<const Profile>(parse_profile(text));
 }
@@ -131,7 +131,7 @@ void check_whence(const std::string& call, int whence) {
                 call + ": whence " + std::to_string(whence) + ": expected MPI_SEEK_SET, MPI_SEEK_CUR or MPI_SEEK_END");
 }
 
-// Where a seek goes to.
+// The target of a seek.
 int64_t sought(const std::string& call, int64_t from, int64_t etypes) {
   int64_t position = 0;
   if (__builtin_add_overflow(from, etypes, &position)) {
@@ -145,7 +145,7 @@ int64_t sought(const std::string& call, int64_t from, int64_t etypes) {
   return position;
 }
 
-// What datatypes and progress need, MPI_COMM_WORLD and MPI_COMM_SELF, is not there without MPI_Init.
+// Datatypes and progress need MPI_COMM_WORLD and MPI_COMM_SELF, which do not exist without MPI_Init.
 bool mpi_is_running_on_all(MPI_Comm ranks) {
   int is_running = mpi_is_running() ? 1 : 0;
   MPI_Allreduce(MPI_IN_PLACE, &is_running, 1, MPI_INT, MPI_MIN, ranks);
@@ -244,7 +244,7 @@ void ServedFile::close() {
   if (is_wanted) report_.tell(*comm_, path_);
   own_->close();
   atomic_->close();
-  collective_->close();  // all ranks have come: nobody uses the shared pointer any more
+  collective_->close();  // all ranks are here: none uses the shared pointer any more
   if (comm_->rank() == 0) shared_pointer_.remove();
   if (auto* const mpi = dynamic_cast<MpiComm*>(comm_.get())) mpi->close();
   if (failure) throw Error(*failure);
@@ -258,13 +258,13 @@ void ServedFile::finish_together() {
 void ServedFile::sync() {
   collective_jobs_.finish();
   own_jobs_.finish();
-  // One rank of a node syncs for all, and what each has written by itself is there now.
+  // One rank of a node syncs for all; after this meeting each rank's own writes are there.
   const auto failure = failure_in([&] { meet(std::nullopt); });
   collective_->sync();
   if (failure) throw Error(*failure);
 }
 
-// The error that this rank brings to where all meet.
+// The error of this rank for the next meeting.
 std::optional<Error> ServedFile::with_pending(const std::optional<Error>& failure) {
   auto pending = std::exchange(pending_error_, std::nullopt);
   return failure ? failure : pending;
@@ -332,7 +332,7 @@ int64_t ServedFile::position() const {
   return position_;
 }
 
-// The first etype of the view that lies wholly beyond the end of the file.
+// The first etype of the view that is wholly beyond the end of the file.
 int64_t ServedFile::end_in_etypes() const {
   const auto view = this->view();
   if (!view->is_ascending()) {
@@ -351,7 +351,7 @@ void ServedFile::seek(int64_t etypes, int whence) {
 
 void ServedFile::seek_shared(int64_t etypes, int whence) {
   collective_jobs_.finish();
-  comm_->barrier();  // what others have moved before is counted
+  comm_->barrier();  // earlier writes of other ranks are counted
   int64_t from = 0;
   const auto failure = failure_in([&] {
     check_whence("seek_shared", whence);
@@ -363,7 +363,7 @@ void ServedFile::seek_shared(int64_t etypes, int whence) {
              "seek_shared " + path_ + "\noffset=" + std::to_string(etypes) + "\nwhence=" + std::to_string(whence),
              with_pending(failure));
   shared_pointer_.set(etypes + broadcast_number(*comm_, from));
-  comm_->barrier();  // whoever goes on finds it there
+  comm_->barrier();  // ranks that continue find it there
 }
 
 // ---- what a call moves ----------------------------------------------------------------------------------------------
@@ -379,7 +379,7 @@ void ServedFile::check_may(const DataCall& call) const {
 }
 
 DataTransfer ServedFile::transfer_of(const DataCall& call) const {
-  constexpr uintptr_t kNoAddress = 4096;  // what lies below the first page is nobody's
+  constexpr uintptr_t kNoAddress = 4096;  // addresses in the first page are invalid
   check_may(call);
   const auto type = type_map_of(call.type);
   DataTransfer transfer;
@@ -392,7 +392,7 @@ DataTransfer ServedFile::transfer_of(const DataCall& call) const {
   } else {
     const Nest memory = repeated(*type, call.count);
     transfer.bytes = memory.bytes();
-    // Behind MPI_BOTTOM, which is null, places are addresses.
+    // MPI_BOTTOM is null: places relative to it are addresses.
     transfer.address += memory.low();
     if (memory.runs() > 1) transfer.scattered = memory.shifted(-memory.low());
   }
@@ -412,7 +412,7 @@ int64_t ServedFile::etypes_of(const DataTransfer& transfer) const {
   return transfer.bytes / transfer.view->etype_bytes();
 }
 
-// The data byte that an etype of the view begins with.
+// The first data byte of an etype of the view.
 int64_t ServedFile::byte_of(const DataTransfer& transfer, int64_t etype) const {
   int64_t byte = 0;
   if (__builtin_mul_overflow(etype, transfer.view->etype_bytes(), &byte) || byte > kBytesMost) {

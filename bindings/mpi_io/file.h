@@ -1,6 +1,5 @@
-// A file of MPI that Swath serves: three arrays of bytes over it (one for what all ranks do together, one for what this
-// rank does by itself, one for atomic mode), and what MPI says that a file has: a view, pointers, an access mode,
-// atomicity.
+// An MPI file that Swath serves: three arrays of bytes over it (for collective operations, for independent operations,
+// and for atomic mode), and the state that MPI defines for a file: a view, pointers, an access mode, atomicity.
 #pragma once
 
 #include <mpi.h>
@@ -25,7 +24,7 @@
 
 namespace swath::mpi_io {
 
-// One call that moves data, as it was made.
+// The arguments of one call that moves data.
 struct DataCall {
   Direction direction;
   void* buffer;
@@ -33,21 +32,21 @@ struct DataCall {
   MPI_Datatype type;
 };
 
-// What it moves: data bytes of a view, and where they are in memory. Holds on to what it needs: it may go on beside the
-// program, which may set another view meanwhile.
+// The bytes of a call: data bytes of a view, and their places in memory. It owns what it needs: it may run in the
+// background while the program sets another view.
 struct DataTransfer {
   Direction direction = Direction::kRead;
   std::shared_ptr<const FileView> view;
   int64_t first = 0;  // data bytes [first, first + bytes)
   int64_t bytes = 0;
   std::byte* address = nullptr;
-  Nest scattered;  // where they are from `address` on; empty: one after another
+  Nest scattered;  // their places relative to `address`; empty: contiguous
 
   bool is_packed() const { return scattered.empty(); }
   Nest memory() const { return is_packed() && bytes > 0 ? Nest::block(bytes) : scattered; }
 };
 
-// What is combined of all ranks where they meet.
+// Reduced over all ranks when they meet.
 struct OfAllRanks {
   int64_t alone_is_cheaper[2] = {1, 1};  // by direction
   int64_t views_are_contiguous = 1;
@@ -65,10 +64,10 @@ class ServedFile {
     MPI_Info info;
   };
   struct Opened {
-    std::shared_ptr<ServedFile> file;  // null, on all ranks, where MPI must serve it
-    std::string reason;                // why
+    std::shared_ptr<ServedFile> file;  // null, on all ranks: MPI must serve the file
+    std::string reason;                // why it is null
   };
-  // Collective, behind MPI's own opening.
+  // Collective, after MPI's own open.
   static Opened open(const Opening& opening);
 
   MPI_File handle() const { return handle_; }
@@ -82,45 +81,46 @@ class ServedFile {
 
   // ---- the view, and pointers in etypes of it ----
   std::shared_ptr<const FileView> view() const;
-  // Collective. All pointers are at the beginning. `make` makes this rank's. Ranks meet, unless a hint says that they
-  // do not; then an error of any is an error of all, and no view changes.
+  // Collective. Sets all pointers to the beginning. `make` makes this rank's view. Ranks meet unless a hint forbids it;
+  // if they meet, an error of any rank is an error of all, and no view changes.
   void set_view(const std::function<FileView()>& make);
   int64_t position() const;
   void seek(int64_t etypes, int whence);
   SharedPointer& shared_pointer() { return shared_pointer_; }
-  // Collective. Ranks agree on where to, of which MPI_SEEK_CUR and MPI_SEEK_END are what rank 0 says.
+  // Collective. Ranks agree on the target; rank 0 evaluates MPI_SEEK_CUR and MPI_SEEK_END.
   void seek_shared(int64_t etypes, int whence);
-  // Collective. Of what is begun after it; what was begun before is over on all ranks.
+  // Collective. Applies to later operations; earlier ones are finished on all ranks.
   void set_atomicity(bool atomic);
   bool is_atomic() const { return is_atomic_; }
   // Collective.
   void set_hints(MPI_Info info);
-  // Of a call that sends nothing.
+  // For a call without communication.
   void take_hints_of_rank(MPI_Info info) { hints_.take_of_rank(known_hints(info)); }
 
   // ---- what a call moves. They throw where it may not be made, and move pointers. ----
   DataTransfer at(const DataCall& call, int64_t offset) const;
   DataTransfer at_pointer(const DataCall& call);
   DataTransfer at_shared_pointer(const DataCall& call);
-  // Collective: each rank's is behind that of the rank before. An error of any is an error of all.
+  // Collective: each rank's bytes follow those of the previous rank. An error of any rank is an error of all.
   DataTransfer in_order(const DataCall& call);
 
-  // ---- moving it. How many bytes were moved: of a read fewer than asked for at the end of the file. ----
+  // ---- moving it. Returns the bytes moved: fewer than requested for a read at the end of the file. ----
   int64_t move(const DataTransfer& transfer);
-  // Collective. An error of any rank, or `failure`, is an error of all: at once where they meet, else of this rank at
-  // once and of the others where they meet next.
+  // Collective. An error of any rank, or `failure`, is an error of all: at once if the ranks meet; otherwise this rank
+  // returns it at once, and the others at their next meeting.
   int64_t move_collectively(const DataTransfer& transfer, const std::optional<Error>& failure);
 
-  // Collective. What was begun together before is over on all ranks.
+  // Collective. Finishes earlier collective operations on all ranks.
   void finish_together();
-  // Collective. On the medium.
+  // Collective. Puts the file on the medium.
   void sync();
-  // Collective. Storage for the first `bytes` bytes; none that is there changes. An error of any is an error of all.
+  // Collective. Allocates storage for the first `bytes` bytes; existing bytes do not change. An error of any rank is an
+  // error of all.
   void preallocate(int64_t bytes);
-  // Collective. Nothing is under way any more; tells the report. An error of it is told after the file is closed.
+  // Collective. Finishes all operations and prints the report. Its own error is thrown after the file is closed.
   void close();
 
-  // A split collective call that has begun, and not ended.
+  // A split collective call between its begin and its end.
   struct Split {
     std::string call;  // "read_all"
     int64_t bytes;
@@ -154,28 +154,28 @@ class ServedFile {
   const std::shared_ptr<Comm> comm_;
   const bool serves_without_mpi_;  // what ranks do together
   Hints hints_;
-  const bool is_reported_ = report_is_wanted();  // else nobody looks at seconds, and reading the clock costs some
+  const bool is_reported_ = report_is_wanted();  // false: seconds are not needed, and the clock is not read
   Report report_;
 
   std::shared_ptr<File> file_;  // of collective_
   std::unique_ptr<Array> collective_;
-  std::shared_ptr<File> own_file_;  // of own_: opened anew, so that the locks of the two exclude each other
+  std::shared_ptr<File> own_file_;  // of own_: a second open file, so that the locks of the two exclude each other
   std::unique_ptr<Array> own_;
-  std::shared_ptr<File> atomic_file_;  // whose writes take no locks of their own, for they have the range locked
+  std::shared_ptr<File> atomic_file_;  // its writes take no locks, since their caller has locked the range
   std::unique_ptr<Array> atomic_;
 
-  // Of operations that have a range of atomic_file_ locked: threads of this rank have the same open file, whose locks
-  // do not exclude each other. Elsewhere they need no turn: of one view, what two operations write does not interleave.
+  // Serialises operations with a locked range of atomic_file_: threads of this rank share its open file, whose locks do
+  // not exclude each other.
   std::mutex atomic_turn_;
 
-  mutable std::mutex mutex_;  // of what follows
+  mutable std::mutex mutex_;  // guards what follows
   std::shared_ptr<const FileView> view_ = std::make_shared<const FileView>();
   int64_t position_ = 0;
 
   // Of collective calls, which come in one order; all ranks know the same but of the last.
   OfAllRanks of_all_;
   std::optional<Direction> last_direction_;  // of the last collective call that moved data
-  std::optional<Error> pending_error_;       // which this rank has returned, and the others have not heard of
+  std::optional<Error> pending_error_;       // returned by this rank, not yet sent to the others
 
   SharedPointer shared_pointer_;
   std::atomic<bool> is_atomic_ = false;

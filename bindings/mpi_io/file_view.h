@@ -1,4 +1,4 @@
-// What MPI_File_set_view says of a file: which of its bytes the program has, in which order.
+// A view set by MPI_File_set_view: which bytes of the file the program has, in which order.
 #pragma once
 
 #include <mpi.h>
@@ -16,11 +16,10 @@ namespace swath::mpi_io {
 
 class FileView {
  public:
-  // All bytes of the file, in etypes of one byte.
+  // All bytes of the file, with etypes of one byte.
   FileView() = default;
-  // The file type, repeated without end from the displacement on. Local: nothing is sent, and it costs the memory of
-  // what the program listed. Throws MpiError, or Error with MPI's class, for what cannot be a view.
-  // `is_read_only`: then bytes may be there twice.
+  // The file type, repeated without end from the displacement on. Local; needs the memory of the lists that the program
+  // gave. Throws MpiError, or Error with an MPI class, for an invalid view. `is_read_only`: bytes may occur twice.
   FileView(int64_t displacement, MPI_Datatype etype, MPI_Datatype filetype, bool is_read_only)
       : FileView(displacement, Part(etype), Part(filetype), is_read_only) {}
 
@@ -29,23 +28,23 @@ class FileView {
   const OwnedType& filetype() const { return filetype_; }
   int64_t etype_bytes() const { return etype_bytes_; }
 
-  // Whether each byte lies behind the one before it, as views that are written must: then at() tells the bytes.
+  // True if each byte is after the previous one, as is required for writing: then at() has the bytes.
   bool is_ascending() const { return is_ascending_; }
-  // Whether what a call moves is one run, or runs so long that a rank moves them by itself as well as with others.
+  // True if a call's bytes are one run, or runs so long that a rank moves them as well alone as with others.
   bool is_contiguous() const;
   // Data bytes [first, first + bytes). Requires is_ascending().
   View at(int64_t first, int64_t bytes) const;
-  // The first `bytes` data bytes, in whichever order.
+  // The first `bytes` data bytes, in any order.
   Nest nest(int64_t bytes) const;
-  // How many data bytes lie before `offset` of the file. Requires is_ascending().
+  // The number of data bytes before `offset` of the file. Requires is_ascending().
   int64_t bytes_before(int64_t offset) const;
   int64_t offset_of(int64_t byte) const;
-  // Where data bytes [first, first + bytes) begin, if each lies right behind the one before it. Costs no memory.
+  // The offset of data bytes [first, first + bytes) if they are contiguous; else nullopt. Allocates nothing.
   std::optional<int64_t> offset_of_run(int64_t first, int64_t bytes) const;
 
  private:
-  // What a view is made of. It is decoded first: MPI would tell an error of a null datatype to the program's own
-  // handlers.
+  // The arguments of a view. They are decoded first: MPI would report a null datatype to the program's own error
+  // handler.
   struct Part {
     explicit Part(MPI_Datatype type) : map(type_map_of(type)), owned(type) {}
     std::shared_ptr<const TypeMap> map;
@@ -61,7 +60,7 @@ class FileView {
   OwnedType etype_;
   OwnedType filetype_;
   int64_t etype_bytes_ = 1;
-  Nest tile_ = Nest::block(1);  // from the displacement on; empty: no bytes at all
+  Nest tile_ = Nest::block(1);  // from the displacement on; empty: no bytes
   int64_t extent_ = 1;
   bool is_ascending_ = true;
 };

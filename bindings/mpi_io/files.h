@@ -1,4 +1,4 @@
-// The files that are served, by MPI's own handles. What is not among them is MPI's.
+// The served files, by MPI's handles. MPI serves all others.
 #pragma once
 
 #include <mpi.h>
@@ -9,7 +9,7 @@
 
 namespace swath::mpi_io {
 
-// Null where MPI serves it, or it is no file.
+// Null if MPI serves it, or if it is not a file.
 std::shared_ptr<ServedFile> served_file(MPI_File file);
 void add_served(std::shared_ptr<ServedFile> file);
 void remove_served(MPI_File file);

@@ -1,4 +1,4 @@
-// Handles of MPI that are freed with their owner.
+// Owners of MPI handles, which free them.
 #pragma once
 
 #include <mpi.h>
@@ -13,21 +13,21 @@ inline bool mpi_is_running() {
   return is_initialized != 0 && is_finalized == 0;
 }
 
-// What MPI's own calls give back of a file's view.
+// For the datatypes that MPI's calls return of a view.
 void free_unless_named(MPI_Datatype type);
 
-// A datatype of ours, whatever the program does with the one that it gave. A named one is kept as it is.
+// A copy of a datatype, independent of the program's handle. A named datatype is kept as it is.
 class OwnedType {
  public:
   OwnedType() = default;
-  // Throws MpiError where it is no datatype.
+  // Throws MpiError if it is not a datatype.
   explicit OwnedType(MPI_Datatype type);
   OwnedType(OwnedType&& other) noexcept : type_(other.type_), is_named_(other.is_named_) { other.is_named_ = true; }
   OwnedType& operator=(OwnedType&& other) = delete;
   ~OwnedType();
 
   MPI_Datatype get() const { return type_; }
-  // One for the caller, who frees it unless it is named.
+  // A duplicate for the caller, who frees it unless it is named.
   MPI_Datatype duplicate() const;
 
  private:

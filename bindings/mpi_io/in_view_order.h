@@ -1,5 +1,5 @@
-// Bytes of a view that does not ascend, or has bytes twice: moved one after another in the view's own order, which no
-// plan knows how to change. MPI lets such views be read, and nobody is kept from writing them.
+// Transfers of a view that does not ascend, or has bytes twice: byte by byte in the view's order, since plans do not
+// support it. MPI allows reads by such views, and does not prevent writes.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ struct InMemory {
   std::byte* address;
 };
 
-// Returns how many were moved: of a read those before the first that lies beyond the end of the file.
+// Returns the bytes moved; a read stops at the first byte beyond the end of the file.
 int64_t move_in_view_order(File& file, const InFile& in_file, const InMemory& in_memory, Counters& counters);
 
 }  // namespace swath::mpi_io

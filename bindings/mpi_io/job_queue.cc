@@ -49,7 +49,8 @@ void JobQueue::work() {
     is_working_ = true;
     lock.unlock();
     job();
-    job = nullptr;  // what it held, perhaps the last share of this queue's owner, goes before anybody is told
+    job = nullptr;  // the job's resources, perhaps the last reference to this queue's owner, are freed before a waiting
+                    // thread wakes
     lock.lock();
     is_working_ = false;
     changed_.notify_all();

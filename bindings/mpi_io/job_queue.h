@@ -1,4 +1,4 @@
-// Work that goes on in the background: jobs are done one after another, by one thread that is made for the first.
+// A queue of background jobs: one thread, made for the first job, runs them one after another.
 #pragma once
 
 #include <condition_variable>
@@ -11,15 +11,15 @@ namespace swath::mpi_io {
 
 class JobQueue {
  public:
-  // Does what was added.
+  // Runs the jobs that were added.
   ~JobQueue();
   JobQueue() = default;
   JobQueue(const JobQueue&) = delete;
   JobQueue& operator=(const JobQueue&) = delete;
 
-  // `job` must not throw. Where the system has no thread for it, it is done when this returns.
+  // `job` must not throw. If the system has no thread for it, add() runs it.
   void add(std::function<void()> job);
-  // Returns when all jobs are done that were added before.
+  // Returns when all earlier jobs are done.
   void finish();
 
  private:

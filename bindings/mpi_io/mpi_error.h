@@ -1,4 +1,4 @@
-// An error as MPI's callers get it: a code, and the text that says what happened.
+// An error for MPI's callers: a code and a text.
 #pragma once
 
 #include <exception>
@@ -9,7 +9,7 @@ namespace swath::mpi_io {
 
 class MpiError : public std::exception {
  public:
-  // `code`: an error code or class of the MPI that this is built for.
+  // `code`: an error code or class of the MPI that this was built for.
   MpiError(int code, std::string text) : code_(code), text_(std::move(text)) {}
 
   int code() const { return code_; }

@@ -50,7 +50,7 @@ class Started {
     changed_.wait(lock, [this] { return is_done_; });
   }
 
-  // MPI asks in the call that completes the request, and the same thread tells of the failure behind it; and in
+  // MPI calls this in the call that completes the request, after which the same thread reports a failure; and in
   // MPI_Request_get_status, which completes nothing.
   void tell(MPI_Status* status) const {
     set_bytes(status, bytes_);
@@ -63,7 +63,7 @@ class Started {
   }
 
   MPI_Request request = MPI_REQUEST_NULL;
-  bool is_complete = false;  // MPI has been told
+  bool is_complete = false;  // MPI was notified
 
  private:
   const std::shared_ptr<ServedFile> file_;
@@ -75,7 +75,8 @@ class Started {
   bool is_done_ = false;
 };
 
-// What MPI keeps: the job has a share of its own, and may still be leaving when MPI lets go of the request.
+// The state that MPI keeps. The job has its own reference, and may still be running its last steps when MPI drops this
+// one.
 using State = std::shared_ptr<Started>;
 
 // Shares of operations that are over. What they hold, datatypes of MPI and perhaps a file, goes in a call of the
@@ -134,7 +135,7 @@ int swath_mpi_io_poll(void* state, MPI_Status* /*status*/) {
   if (started.is_done()) {
     complete(started);
   } else {
-    sched_yield();  // whoever polls has the core that the work needs
+    sched_yield();  // gives the core to the work while a program polls
   }
   return MPI_SUCCESS;
 }
@@ -149,8 +150,8 @@ int swath_mpi_io_wait(int count, void** states, double /*timeout*/, MPI_Status* 
 }
 }
 
-// MPICH's generalized requests that ask whether they are done. Other threads then call nothing of MPI, whose lock a
-// rank that waits takes again and again, and nobody else gets (MPICH 4.0).
+// MPICH's generalized requests with a poll function. Other threads then make no MPI calls: a waiting rank takes MPI's
+// lock so often that no other thread gets it (MPICH 4.0).
 using StartAsking = int (*)(MPI_Grequest_query_function*, MPI_Grequest_free_function*, MPI_Grequest_cancel_function*,
                             int (*poll)(void*, MPI_Status*), int (*wait)(int, void**, double, MPI_Status*), void* state,
                             MPI_Request*);

@@ -1,4 +1,4 @@
-// Operations that go on in the background, as requests of MPI (generalized requests).
+// Operations in the background, as MPI's generalized requests.
 #pragma once
 
 #include <mpi.h>
@@ -13,27 +13,27 @@
 
 namespace swath::mpi_io {
 
-// Starts it, behind what was started before of the same kind. `move` returns how many bytes it moved, or throws: then
-// whoever waits for the request gets the error (calls_waits.cc). Where MPI does not serve several threads it is done
-// when this returns.
+// Starts an operation after earlier ones of the same kind. `move` returns the bytes moved, or throws: then the wait for
+// the request returns the error (calls_waits.cc). If MPI does not allow several threads, the operation is done on
+// return.
 MPI_Request start_in_background(const std::shared_ptr<ServedFile>& file, bool collective,
                                 std::function<int64_t()> move);
 
-// Whether any of these requests is not freed yet.
+// True if any of these requests is not freed yet.
 bool any_is_started();
 
-// Frees what operations that are over have held, datatypes of MPI among it: not from inside MPI. The calls that start
-// and complete requests do so.
+// Frees the resources of finished operations, including MPI datatypes: must not be called from inside MPI. Calls that
+// start or complete requests use it.
 void release_finished();
 
-// A request that was completed, and whose operation had failed.
+// A completed request whose operation has failed.
 struct FailedRequest {
   MPI_Request request;
   std::shared_ptr<ServedFile> file;
   Error error;
 };
-// Those that this thread has completed since it asked last. MPI knows nothing of it: what it did with an error of a
-// generalized request would be the communicators' handlers, not the file's.
+// The requests that this thread has completed since its last call. MPI does not know of their errors: it would call the
+// communicator's error handler for a generalized request, not the file's.
 std::vector<FailedRequest> take_failed_requests();
 
 }  // namespace swath::mpi_io

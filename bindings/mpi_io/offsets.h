@@ -1,4 +1,4 @@
-// Offsets are checked: what a program says may be anything.
+// Checks of offsets given by the program.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What was measured of the stores that files lie on (`swath calibrate`), as `swath mpi-io` hands it to the program: the
-// file that SWATH_MPI_IO_PROFILES names has a section a mount point,
+// Profiles of stores (`swath calibrate`), as `swath mpi-io` passes them to the program: the file named by
+// SWATH_MPI_IO_PROFILES has a section for each mount point,
 //
 //   mount /data
 //   cache.read 512 1e-06 …      (core/plan/profile_text.h)
@@ -9,7 +9,7 @@
 
 namespace swath::mpi_io {
 
-// The section of the store that `path` lies on; empty where none was measured.
+// The section of the store that contains `path`; empty if it was not measured.
 std::string profile_text_of(const std::string& path);
 
 }  // namespace swath::mpi_io

@@ -1,5 +1,5 @@
-// The functions of the MPI that the process has loaded, as that MPI defines them. A backend calls what the stub defines
-// (functions.h) through these only: by its name it would reach the stub, and then itself.
+// The functions of the loaded MPI itself. A backend calls functions of the stub (functions.h) only through these: by
+// name the call would reach the stub, and then the backend again.
 #pragma once
 
 #include <mpi.h>
@@ -8,9 +8,8 @@
 
 namespace swath::mpi_io {
 
-// Each function as its PMPI_ form: real().File_open(...). Those with large counts are there whatever the MPI: where it
-// has none, they call the form with an int, and a greater count is MPI_ERR_COUNT. What else the loaded MPI has not is
-// null.
+// Each function as its PMPI_ form: real().File_open(...). Functions with large counts always exist: if the MPI lacks
+// them, they call the int form, and a larger count is MPI_ERR_COUNT. Other functions that the MPI lacks are null.
 struct Real {
 #define SWATH_MPI_FUNCTION(name) decltype(&PMPI_##name) name = nullptr;
 #define SWATH_MPI_LARGE_FUNCTION(name) LargeCount<decltype(&PMPI_##name)> name##_c = nullptr;
@@ -19,12 +18,12 @@ struct Real {
 #undef SWATH_MPI_LARGE_FUNCTION
 };
 
-// `libmpi` is of dlopen. Threads may call it at the same time; the first one does it.
+// `libmpi` is a handle of dlopen. Threads may call it at the same time; the first call loads.
 void load_real(void* libmpi);
 
-// After load_real.
+// Requires load_real().
 const Real& real();
-// Of the loaded libmpi, whatever it is; null where there is none.
+// A symbol of the loaded libmpi; null if it does not exist.
 void* real_symbol(const char* name);
 bool has_real(const char* name);  // "MPI_File_open"
 

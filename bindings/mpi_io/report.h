@@ -1,4 +1,4 @@
-// What was done with a file: told at its close where SWATH_MPI_IO_REPORT asks for it.
+// The operations on a file; printed at its close if SWATH_MPI_IO_REPORT is set.
 #pragma once
 
 #include <array>
@@ -19,50 +19,50 @@ namespace swath::mpi_io {
 
 bool report_is_wanted();
 
-// Of one rank, by any of its threads.
+// The report of one rank; any of its threads may use it.
 class Report {
  public:
   // Operations of one kind: "collective read by two-phase".
   struct Kind {
     int64_t operations = 0;
-    int64_t bytes = 0;  // that the program has got or given
+    int64_t bytes = 0;  // read or written by the program
     double predicted_seconds = 0;
     Counters counters;
   };
 
   void add(const std::string& kind, int64_t bytes, const Execution& done);
-  // What contiguous transfers are priced by.
+  // The costs of contiguous transfers.
   void set_medium(Medium medium) { medium_ = std::move(medium); }
-  // One contiguous transfer that was not planned: of these there are many, and each is short.
+  // Adds one contiguous transfer without a plan: these are many and short.
   void add_contiguous(Direction direction, bool is_collective, const Counters& done);
-  // Why operations went the way they did: each reason once.
+  // Adds a reason why operations ran as they did; each is printed once.
   void note(const std::string& text);
 
-  // Collective. Rank 0 says it on standard error, once a file: lines that begin with "swath mpi-io: ".
+  // Collective. Rank 0 prints it on standard error, once a file: lines that begin with "swath mpi-io: ".
   void tell(Comm& comm, const std::string& path);
 
  private:
-  // "collective write"; without a plan, and so without a reason.
+  // "collective write"; it has no plan, and therefore no reason.
   struct Contiguous {
     int64_t operations = 0;
     Counters counters;
   };
   std::map<std::string, Kind> all_kinds() const;
-  // Of requests that follow each other, by the seconds of one; 0 where these are not known.
+  // The seconds of consecutive requests, from the seconds of one; 0: unknown.
   static double seconds_of_requests(const Curve& one, const Kind& kind);
 
   std::mutex mutex_;
   Medium medium_;
   std::array<std::array<Contiguous, 2>, 2> contiguous_;  // independent and collective, by direction
   std::map<std::string, Kind> kinds_;
-  std::map<std::string, std::string> reasons_;  // of a kind: that of its largest operation
+  std::map<std::string, std::string> reasons_;  // of each kind: that of its largest operation
   std::map<std::string, int64_t> largest_;
   std::vector<std::string> notes_;
 };
 
-// A line on standard error.
+// Prints a line on standard error.
 void say(const std::string& text);
-// Of a file that is not served: rank 0 says so.
+// Rank 0 prints that the file is not served.
 void tell_given_back(const std::string& path, const std::string& reason);
 
 }  // namespace swath::mpi_io

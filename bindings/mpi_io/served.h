@@ -1,4 +1,4 @@
-// What a backend serves: tables of MPI's functions and ours in their place, one of each file that has such functions
+// The functions that a backend serves: tables of MPI's functions with ours, one for each source with such functions
 // (init.cc, calls_*.cc). backend.cc lists the tables.
 #pragma once
 
@@ -23,8 +23,7 @@ Served served_as(const char* name, Function function) {
 // SWATH_SERVED(File_open, open_file): `open_file` must be of MPI_File_open's type.
 #define SWATH_SERVED(name, function) ::swath::mpi_io::served_as<decltype(&PMPI_##name)>("MPI_" #name, function)
 
-// SWATH_SERVED_LARGE(File_read, read_large): `read_large` must be of MPI_File_read_c's type, whether this MPI has it or
-// not.
+// SWATH_SERVED_LARGE(File_read, read_large): `read_large` must be of MPI_File_read_c's type, even if this MPI lacks it.
 #define SWATH_SERVED_LARGE(name, function) \
   ::swath::mpi_io::served_as<::swath::mpi_io::LargeCount<decltype(&PMPI_##name)>>("MPI_" #name "_c", function)
 

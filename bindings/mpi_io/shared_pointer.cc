@@ -17,7 +17,7 @@ namespace {
               std::string(doing) + " the shared file pointer in " + path + ": " + std::strerror(error), error);
 }
 
-// Until it is destroyed. By the kernel's queue: nobody keeps it longer than it takes to add a number.
+// Holds a fair lock of the kernel during its lifetime: only for the time of one addition.
 class Locked {
  public:
   explicit Locked(int file) : file_(file) {

@@ -1,9 +1,9 @@
-// The file pointer that all ranks of a file share.
+// The shared file pointer of MPI: one for all ranks of a file.
 //
-// It is kept in a small file that is made when it is used first: in shared memory where the ranks are on one node, else
-// beside the data, as all ranks see that folder. What moves it for all (a view, a seek) is called by all ranks, and
-// says the same on each: so that sends nothing. Each such call begins an epoch, with a value that all know, and whoever
-// comes first in an epoch writes it down.
+// It is in a small file that is created at first use: in shared memory if the ranks are on one node, else next to the
+// data, where all ranks can see it. All ranks together make the calls that set it (a view, a seek), with the same
+// value, so these send nothing. Each such call begins an epoch with a known value; the first rank that uses the pointer
+// in an epoch writes this value to the file.
 #pragma once
 
 #include <cstdint>
@@ -18,21 +18,21 @@ namespace swath::mpi_io {
 
 class SharedPointer {
  public:
-  // `name`: of this opening of the file, the same on all its ranks and of no other. `folder`: where its file is if not
-  // in shared memory; empty for shared memory.
+  // `name`: unique for this opening of the file, the same on all its ranks. `folder`: of the small file; empty: shared
+  // memory.
   SharedPointer(std::string name, std::string folder) : name_(std::move(name)), folder_(std::move(folder)) {}
   ~SharedPointer();
   SharedPointer(const SharedPointer&) = delete;
   SharedPointer& operator=(const SharedPointer&) = delete;
 
-  // In etypes. Throw Error{kStore} where the small file cannot be had.
+  // In etypes. Throws Error{kStore} if the small file is not available.
   int64_t value() { return advance(0); }
-  // Adds to it, and returns what it was.
+  // Adds `etypes`, and returns the old value.
   int64_t advance(int64_t etypes);
-  // On all ranks alike.
+  // To be called on all ranks, with the same value.
   void set(int64_t etypes);
 
-  // Nobody uses it any more: the file goes.
+  // Removes the small file; the pointer must not be used afterwards.
   void remove();
 
  private:
@@ -46,7 +46,7 @@ class SharedPointer {
   const std::string name_;
   const std::string folder_;
   std::mutex mutex_;
-  Record begun_{1, 0};  // the epoch that this rank has come to, and what it began with
+  Record begun_{1, 0};  // this rank's current epoch, and its first value
   std::shared_ptr<const SharedFolder> shared_memory_;
   Descriptor file_;
 };

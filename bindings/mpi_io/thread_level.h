@@ -1,10 +1,10 @@
-// How many threads of this process MPI serves.
+// The thread level of MPI in this process.
 #pragma once
 
 namespace swath::mpi_io {
 
-// What MPI granted: MPI_THREAD_SINGLE, …, MPI_THREAD_MULTIPLE. A program that MPI was started by without MPI_Init (by
-// sessions, or before this library was there) is asked for by MPI_Query_thread.
+// The level that MPI granted: MPI_THREAD_SINGLE, …, MPI_THREAD_MULTIPLE. If MPI was started without MPI_Init (by
+// sessions, or before this library was loaded), MPI_Query_thread is called.
 int thread_level();
 
 }  // namespace swath::mpi_io

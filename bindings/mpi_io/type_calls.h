@@ -1,9 +1,9 @@
-// What MPI's local calls say of a datatype, by whichever the loaded MPI has. A backend may be compiled with the headers
-// of an MPI-4 and run with a library of MPI-3.1 that has the same ABI: MPICH's is that of MPICH 3, MVAPICH2 and Intel
+// Local MPI calls that describe a datatype, in the form that the loaded MPI has. A backend may be compiled with the
+// headers of an MPI-4 and run with an MPI-3.1 library of the same ABI: MPICH's is that of MPICH 3, MVAPICH2 and Intel
 // MPI.
 //
-// MPI 4 tells everything in one form; before it there is the form of int alone, and an MPI-4 of MPICH ends the program
-// where that is asked about a type with large counts.
+// MPI 4 has one form for all types; before it there is only the int form, and MPICH's MPI-4 ends the program if that
+// form is called for a type with large counts.
 #pragma once
 
 #include <mpi.h>

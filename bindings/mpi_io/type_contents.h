@@ -1,4 +1,4 @@
-// What MPI says of a datatype: how it was constructed, its bounds. Local calls.
+// A datatype's constructor, its arguments and its bounds, from local MPI calls.
 #pragma once
 
 #include <mpi.h>
@@ -13,7 +13,7 @@ namespace swath::mpi_io {
 // Throws MpiError with MPI's own text unless `code` is MPI_SUCCESS.
 void check_mpi(int code);
 
-// Its constructor and the arguments of it. The datatypes among them that are not predefined are freed in the end.
+// The constructor of a datatype and its arguments. The destructor frees the derived datatypes among them.
 class TypeContents {
  public:
   explicit TypeContents(MPI_Datatype type);
@@ -22,12 +22,12 @@ class TypeContents {
   TypeContents& operator=(const TypeContents&) = delete;
 
   int combiner() const { return combiner_; }
-  // Whether it has no parts: named types and those that MPI_Type_create_f90_… return.
+  // True if it has no parts: named types and those from MPI_Type_create_f90_….
   bool is_predefined() const;
-  // What was given as int, then as addresses, then as large counts: but for those of subarrays and darrays that is the
-  // order of the arguments.
+  // The arguments given as int, then those given as addresses, then as large counts: this is the order of the
+  // arguments, except for subarrays and darrays.
   std::span<const int64_t> numbers() const { return numbers_; }
-  // The same, without a copy of what may be a long list: numbers() has none then.
+  // The same without a copy of a long list: numbers() is empty afterwards.
   std::vector<int64_t> take_numbers() { return std::exchange(numbers_, {}); }
   bool has_large_counts() const { return large_counts_ > 0; }
   std::span<const MPI_Datatype> types() const { return types_; }

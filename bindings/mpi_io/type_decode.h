@@ -13,8 +13,8 @@ namespace swath::mpi_io {
 
 using PartOf = std::function<std::shared_ptr<const TypeMap>(MPI_Datatype)>;
 
-// Of a type whose constructor's arguments are `contents`; part_of tells of the types that it is made of. Throws
-// MpiError, and Error{kArgument} where it does not fit into a nest.
+// Decodes a type whose constructor's arguments are `contents`; part_of decodes its component types. Throws MpiError,
+// and Error{kArgument} if the type does not fit into a nest.
 TypeMap decode(MPI_Datatype type, TypeContents& contents, const PartOf& part_of);
 
 }  // namespace swath::mpi_io

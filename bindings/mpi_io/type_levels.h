@@ -1,4 +1,4 @@
-// Nests of what MPI's type constructors say (MPI 4.1, chapter 5): pure, no MPI. Offsets and extents are in bytes.
+// Nests for MPI's type constructors (MPI 4.1, chapter 5): pure, no MPI. Offsets and extents are in bytes.
 //
 // They give the simplest nest that they find. Lists are searched for equal spacing, and for pieces that have it: rows
 // of blocks that a library flattened are levels again. Levels beyond what a nest takes are joined where that costs
@@ -15,7 +15,7 @@
 
 namespace swath::mpi_io {
 
-// What is repeated: an element, and how far the next one lies.
+// An element and the distance to the next one.
 struct Element {
   Nest nest;
   int64_t extent = 0;
@@ -33,17 +33,17 @@ struct Entries {
 };
 Nest indexed_of(const Element& element, Entries entries);
 
-// Different nests, one behind the other.
+// A sequence of different nests.
 class Sequence {
  public:
   void add(int64_t displacement, const Nest& nest);
-  void add_block(int64_t displacement, int64_t bytes);  // without a nest for each of many
+  void add_block(int64_t displacement, int64_t bytes);  // without a nest for each of many blocks
   Nest take();
 
  private:
   void join_blocks();
 
-  Entries blocks_;  // that were added last
+  Entries blocks_;  // the blocks added last
   std::vector<int64_t> displacements_;
   std::vector<Nest> nests_;
 };
@@ -59,7 +59,7 @@ struct Subarray {
 };
 Nest subarray_of(const Element& element, const Subarray& box);
 
-// What a rank has of an array that is divided as in HPF.
+// A rank's part of an array that is distributed as in HPF.
 struct Darray {
   // One dimension: blocks of `block` indices in turn to `processes`, of which this is number `process`.
   struct Dimension {

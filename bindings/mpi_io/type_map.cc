@@ -42,9 +42,9 @@ int swath_mpi_io_delete_type_map(MPI_Datatype /*type*/, int /*keyval*/, void* ke
 }
 }
 
-// Datatypes are unknown to whoever has only a handle, and MPI tells of a wrong one by the error handler of the whole
-// program, which ends it. While this lives errors of local calls are returned instead. Another thread's errors on these
-// two communicators are, too.
+// A type cannot be checked through its handle alone, and MPI reports an invalid one to the program's global error
+// handler, which ends the program. During the lifetime of this object, errors of local calls are returned instead, also
+// those of other threads on these two communicators.
 class ErrorsReturned {
  public:
   ErrorsReturned() {
@@ -72,8 +72,8 @@ class ErrorsReturned {
   Saved saved_[2] = {{MPI_COMM_WORLD, MPI_ERRHANDLER_NULL}, {MPI_COMM_SELF, MPI_ERRHANDLER_NULL}};
 };
 
-// The types of this process. Its mutex is held around every call, so that nobody frees an attribute that another thread
-// has just found.
+// The known types of this process. Its mutex is held around every call, so that no thread frees an attribute that
+// another has just found.
 class KnownTypes {
  public:
   std::shared_ptr<const TypeMap> of(MPI_Datatype type) {
@@ -132,7 +132,7 @@ class KnownTypes {
     check_mpi(code);
   }
 
-  // MPI has no function that tells it: what it does with no elements of the type does.
+  // MPI has no query for this: it makes a call with zero elements of the type.
   void require_committed(MPI_Datatype type) {
     Kept* known = predefined_.contains(type) ? nullptr : kept(type);
     if (known == nullptr || known->is_committed) return;
@@ -144,7 +144,7 @@ class KnownTypes {
 
   std::mutex mutex_;
   std::unordered_map<MPI_Datatype, std::shared_ptr<const TypeMap>> predefined_;  // they are never freed
-  // Never freed: MPI frees it with the last type that has it, and nobody knows which type is the last one.
+  // Never freed by us: MPI frees it with the last type that has it, which is unknown here.
   int keyval_ = MPI_KEYVAL_INVALID;
 };
 

@@ -7,14 +7,16 @@
 #include "array/array_turn.h"
 #include "array/chunk_reading.h"
 #include "array/collectively.h"
+#include "array/traced_operation.h"
 #include "base/hash.h"
 #include "chunks/chunks.h"
 #include "comm/nodes.h"
+#include "trace/trace.h"
 
 namespace swath {
 namespace {
 
-// Of what is predicted to take less, agreement is a part worth saving.
+// Below this predicted time, the agreement is a part worth saving.
 constexpr double kShortSeconds = 5e-3;
 
 bool is_nonzero(std::span<const std::byte> bytes) {
@@ -28,7 +30,7 @@ std::shared_ptr<Learning> learning_of(const Array::Options& options) {
   return std::make_shared<Learning>(std::make_shared<const Profile>(default_profile()), false);
 }
 
-// Whether a new array's bytes are all in the file from the beginning, zero, which is another value than its fill value.
+// True if a new array's bytes are all in the file as zeros, and the fill value is not zero.
 bool needs_filling(const Array::Options& options) {
   const Layout* layout = options.form->layout().get();
   return is_new(options) && layout != nullptr && !layout->is_tiled() && is_nonzero(options.fill);
@@ -42,8 +44,8 @@ struct Array::Call {
   const ExecuteOptions& execute_options;
   Progress& progress;
   Comm& comm;
-  bool is_of_all_ranks;  // in the order of the program: it teaches, and is remembered
-  // As it was when the program asked; null: as it is once the ranks have agreed.
+  bool is_of_all_ranks;  // in program order: the profile learns from it, and its inputs are remembered
+  // The profile when the program started the operation; null: the profile once the ranks have agreed.
   std::shared_ptr<const Profile> profile;
   bool will_sync;
 
@@ -52,14 +54,14 @@ struct Array::Call {
   }
 };
 
-// A read that was made before the ranks agreed on it.
+// A read that is made before the ranks agree on it.
 struct Array::SpeculativeRead {
   uint64_t agreed_inputs = 0;
   CachedPlan planned;
   Counters counters;
 };
 
-// What a rank brings to the agreement.
+// What a rank contributes to the agreement.
 struct Array::Beginning {
   std::optional<SharedEngine::Lease> engine;
   RankInputs own;
@@ -108,7 +110,7 @@ void Array::store_as(Stored stored) {
 
 void Array::relocate(Stored stored, std::shared_ptr<File> file) {
   background_.finish_deferred();
-  const GateScope alone(gate_, Gate::Use::kAlone);  // nobody uses one that is closed
+  const GateScope alone(gate_, Gate::Use::kAlone);  // also waits until no operation uses the array
   if (stored.form->layout() != nullptr) capabilities_ = file->engine().lease()->capabilities();
   store_as(std::move(stored));
   const std::lock_guard guard(mutex_.get());
@@ -129,7 +131,7 @@ Question Array::question(const std::string& doing) const {
 
 // ---- one operation --------------------------------------------------------------------------------------------------
 
-// Whether all ranks take part: else one alone. Throws Error{kArgument} for an operation of some of them.
+// True if all ranks take part, false for an operation of one rank. Throws Error{kArgument} for a subset of the ranks.
 bool Array::is_of_ranks(const Operation& operation) const {
   const int ranks = operation.decomposition().ranks();
   if (ranks == comm_->size()) return true;
@@ -157,9 +159,22 @@ Execution Array::execute(const Operation& operation, const LocalMemory& memory) 
 
 Execution Array::rebase_and_execute(const Call& call) {
   const auto now = form();
-  if (&call.operation.array() == now.get()) return dispatch(call);
-  const Operation current = call.operation.of(now);  // chunks have got a place since
-  return dispatch(call.with(current));
+  if (&call.operation.array() == now.get()) return execute_traced(call);
+  const Operation current = call.operation.of(now);  // chunks may have got a place since
+  return execute_traced(call.with(current));
+}
+
+Execution Array::execute_traced(const Call& call) {
+  if (!trace::is_active()) return dispatch(call);
+  const TracedOperation traced(call.operation, call.comm);
+  try {
+    Execution done = dispatch(call);
+    traced.end(done);
+    return done;
+  } catch (const std::exception& error) {
+    traced.fail(error.what());
+    throw;
+  }
 }
 
 bool Array::may_run_in_background(Direction direction) const {
@@ -167,7 +182,7 @@ bool Array::may_run_in_background(Direction direction) const {
   return direction == Direction::kRead || (allocator_ == nullptr && ranks_allow_background());
 }
 
-// Collective where ranks meet for the first time.
+// Collective in the first call.
 Comm& Array::background_comm() {
   if (background_comm_ == nullptr) background_comm_ = comm_->duplicate();
   return *background_comm_;
@@ -181,7 +196,7 @@ Future Array::start(const Operation& operation, const LocalMemory& memory, const
   const CollectiveTurnScope turn(ranks_meet ? &comm_->turn() : nullptr, to_string(operation.direction()), name_);
   Comm& comm = ranks_meet ? background_comm() : *alone_;
   const auto use = operation.direction() == Direction::kRead ? Gate::Use::kShared : Gate::Use::kAlone;
-  std::unique_lock one_order(starting_.get());  // at the gate and in the queue
+  std::unique_lock one_order(starting_.get());  // one order for the gate and the queue
   const auto place =
       std::make_shared<Turn>(*this, use, ranks_meet ? *comm_ : *alone_, to_string(operation.direction()));
   const auto execute_later = [=, this, &comm, profile = learning_->profile(), sync = will_sync_.load()] {
@@ -205,7 +220,7 @@ Future Array::start_refused(const Operation* operation, const Error& error, int 
   const auto job = [=, this, &comm = background_comm()] {
     return loops_.step(loop, [&]() -> Execution {
       agree_on(comm, asked ? step_of(*asked) : Question{}, error, RankInputs{});
-      throw error;  // never: agree_on() throws what any rank brings
+      throw error;  // not reached: agree_on() throws the error of any rank
     });
   };
   return start_among_ranks(job, false);
@@ -222,11 +237,11 @@ Execution Array::dispatch(const Call& call) {
 }
 
 void Array::refuse(const Operation* operation, const Error& error) {
-  background_.finish_deferred();  // as those do that execute
+  background_.finish_deferred();  // as execute() does
   const bool is_alone = operation != nullptr && operation->decomposition().ranks() != comm_->size();
   const Question question = operation == nullptr ? Question{} : step_of(*operation);
   agree_on(is_alone ? *alone_ : *comm_, question, error, RankInputs{});
-  throw error;  // never: agree_on() throws what any rank brings
+  throw error;  // not reached: agree_on() throws the error of any rank
 }
 
 RankInputs Array::agree(const Call& call, const std::optional<Error>& failure, const RankInputs& own) {
@@ -257,7 +272,7 @@ Operation Array::with_all_shares(const Operation& operation, const std::string& 
 int64_t Array::cached_steps(const FileRange& range, const Engine& engine) const {
   if (is_new_) return kCachedSteps;
   if (!capabilities_.reports_cached) return kCachedUnknown;
-  // What lies beyond the end of the file is not read from anywhere.
+  // Bytes beyond the end of the file are not read from the device.
   const int64_t bytes = std::min(range.bytes, engine.size() - range.begin);
   if (range.bytes > 0 && bytes <= 0) return kCachedSteps;
   const auto part = engine.cached_part(range.begin, bytes);
@@ -283,8 +298,8 @@ std::optional<AgreedInputs> Array::agreed_last() const {
   return agreed_last_;
 }
 
-// The inputs that all ranks should agree on, as far as this rank knows: those of the same operation the last time,
-// else those of the last one. Only of what is in the page cache: it may be read in vain.
+// The inputs on which this rank expects all ranks to agree: those of the same operation the last time, else those of
+// the last operation. Only for cached bytes, since the read may be wasted.
 std::optional<AgreedInputs> Array::expected_inputs(const Call& call, const RankInputs& own) {
   if (call.comm.rank() == 0 && own.cached_steps != kCachedSteps) return std::nullopt;
   const MemoryPlacement own_memory{own.memory_block_bytes, own.memory_span_bytes};
@@ -313,7 +328,7 @@ std::optional<Array::SpeculativeRead> Array::read_before_agreement(const Call& c
   return speculative;
 }
 
-// Whatever goes wrong with it, the other ranks must hear of it.
+// Reports any failure to the other ranks through the agreement.
 Array::Beginning Array::begin(const Call& call) {
   Beginning begun;
   begun.failure = failure_of([&] {
@@ -358,7 +373,9 @@ Execution Array::plan_and_run(const Call& call) {
   SharedEngine::Lease& engine = *begun.engine;
   engine->set_write_behind(call.will_sync);
   const Counters counters = run(*planned.plan, engine.ranks(call.comm), *engine, call.memory, call.progress);
-  if (operation.direction() == Direction::kWrite) is_unfilled_ = false;  // all was filled, or is written now
+  if (operation.direction() == Direction::kWrite)
+    is_unfilled_ = false;  // everything was filled before, or is written
+                           // now
   return finish_operation(call.with(operation), planned, counters, false);
 }
 
@@ -366,7 +383,7 @@ Execution Array::finish_operation(const Call& call, const CachedPlan& planned, c
                                   bool was_read_before_agreement) {
   fill_absent_chunks(call);
   measured(call, planned, counters);
-  return {to_string(planned.plan->method), planned.plan, counters, was_read_before_agreement};
+  return {to_string(planned.plan->method), planned.plan, counters, planned.estimate, was_read_before_agreement};
 }
 
 void Array::fill_absent_chunks(const Call& call) const {
@@ -377,13 +394,13 @@ void Array::fill_absent_chunks(const Call& call) const {
 }
 
 void Array::measured(const Call& call, const CachedPlan& planned, const Counters& counters) {
-  // Where it is not known whether it was cached, it is not known either what took so long.
+  // The reason for a duration is unknown if the plan did not know whether the bytes were cached.
   if (!call.is_of_all_ranks || !planned.plan->request.cached) return;
   learning_->measured(planned.estimate, std::llround((counters.total_seconds - counters.token_seconds) * 1e9));
 }
 
-// What must be so before anything is written: each element is written once, chunks have a place in the file, and what
-// is not written has the fill value.
+// Conditions of a write: each element is written once, chunks have a place in the file, and unwritten elements have the
+// fill value.
 Operation Array::prepare_to_write(const Call& call, const Operation& operation, const PlanInputs& inputs) {
   operation.decomposition().check_written_once();
   const bool is_of_one_of_many = call.comm.size() != comm_->size();
@@ -393,12 +410,12 @@ Operation Array::prepare_to_write(const Call& call, const Operation& operation, 
                   "let all ranks write, those that have nothing an empty share");
   }
   Operation current = operation;
-  // Chunks have no place yet, or the file has a variable shorter than its dimension, though it may have all chunks.
+  // Chunks have no place yet, or the file holds less of the variable than its shape, even if all chunks are there.
   if (call.execute_options.relocate) {
     store_as(call.execute_options.relocate());
     current = operation.of(form());
   }
-  // Bytes that several ranks have say nothing of how much is written.
+  // If ranks overlap, their bytes do not show how much of the array is written.
   const Decomposition& decomposition = current.decomposition();
   const bool is_counted_once = !decomposition.is_views() || decomposition.are_disjoint();
   if (is_unfilled_ && (!is_counted_once || plans_.plan(current, inputs).plan->runs.bytes < current.array().bytes())) {
@@ -419,7 +436,7 @@ std::shared_ptr<const Plan> Array::explain(const Operation& operation, std::opti
     const auto open = file();
     agreed_inputs.cached_steps = cached_steps(plans_.touched(current), *open->engine().lease());
   } else if (const auto agreed = agreed_last(); agreed && capabilities_.reports_cached) {
-    // Ranks that ask the kernel at different moments may be told different things, and then plan differently.
+    // Ranks may see different cache contents at different moments, which would lead to different plans.
     agreed_inputs.cached_steps = agreed->cached_steps;
   }
   Progress unwatched;
@@ -442,8 +459,8 @@ ChunkOptions Array::chunk_options(const Operation& operation) const {
   return options;
 }
 
-// Ranks agree on what their nodes share together with the operation, where each can tell it by then: boxes must be told
-// first.
+// Ranks agree on what their nodes share together with the operation, if each rank can compute it by then: boxes must be
+// sent first.
 Execution Array::read_chunks_together(const Call& call, const CodedArray& chunks, const ChunkOptions& options) {
   std::optional<ChunkReading> reading;
   const auto plan = [&](const Operation& operation) {
@@ -461,7 +478,7 @@ Execution Array::read_chunks_together(const Call& call, const CodedArray& chunks
     const ChunkNeeds mine = reading ? reading->needs() : ChunkNeeds{};
     needs = agree_on(call.comm, step_of(*operation, ": shared chunks"), failure, mine);
   }
-  Execution done{"chunks", nullptr, {}, false, operation};
+  Execution done{"chunks", nullptr, {}, nullptr, false, operation};
   run_collectively(call.comm, step_of(*operation, ": chunks"), [&] {
     done.counters = reading->read(call.comm, {call.memory.parts, call.memory.addresses}, needs);
   });
@@ -477,7 +494,7 @@ Execution Array::execute_chunks(const Call& call) {
   const RankInputs all = agree(call, std::nullopt, own_share_inputs(call));
   const auto operation = std::make_shared<const Operation>(with_shares_of_all(call, all.shares));
   const ChunkMemory memory{call.memory.parts, call.memory.addresses};
-  Execution done{"chunks", nullptr, {}, false, operation};
+  Execution done{"chunks", nullptr, {}, nullptr, false, operation};
   done.counters = write_chunks_of({call.comm, *operation, memory, options, call.will_sync}, *chunks);
   return done;
 }
@@ -502,7 +519,7 @@ Execution Array::execute_library(const Call& call) {
       });
     }
   }
-  return {"library", nullptr, {}, false};
+  return {"library", nullptr, {}};
 }
 
 RankInputs Array::own_share_inputs(const Call& call) {

@@ -1,9 +1,9 @@
-// An open array: whoever reads or writes one, from whichever language, comes through execute().
+// An open array. Every read and write of an array, from every language, goes through execute().
 //
-// It has the ranks that opened it together, the file, the profile that prices are made from and what is learned of it,
-// and the plans of the latest operations. Any number of threads may use it: reads share it, a write has it alone, close
-// waits for both (base/gate.h). Of all arrays of one file one writes at a time (array/file.h). Collective calls are of
-// one thread at a time.
+// An array holds the communicator of the ranks that opened it, the file, the profile for cost estimates, what was
+// learned of it, and the plans of the latest operations. Any number of threads may use it: reads run concurrently, a
+// write is exclusive, close waits for both (base/gate.h). Writes to different arrays of one file run one at a time
+// (array/file.h). Only one thread at a time may make collective calls.
 #pragma once
 
 #include <array>
@@ -42,16 +42,16 @@ namespace swath {
 // An operation that may go on in the background.
 class Future {
  public:
-  // Collective where the operation is. Throws what execute() would have thrown. Where the caller is interrupted
-  // (base/interrupt.h) it throws Error{kInterrupted}, and the operation goes on.
+  // Collective if the operation is. Throws what execute() would have thrown. An interrupt ends the wait with its own
+  // error; the operation continues.
   Execution wait();
-  // Local. Whether wait() returns at once.
+  // Local. If true, wait() returns at once.
   bool is_done() const { return started_->is_done(); }
-  // Local. Drops the operation, whose memory may be freed afterwards. One of this rank alone stops. Returns when the
-  // operation is done. One that is deferred and shared with other ranks stays deferred: `keep` of its execute_options
-  // holds its memory. Never throws.
+  // Local. The result is not needed, and the memory is about to be freed. An operation of this rank alone is stopped.
+  // Returns when the operation is done, unless it is deferred and shared with other ranks: `keep` of its
+  // execute_options then holds its memory. Never throws.
   void cancel() noexcept { background_->cancel(started_); }
-  // Of one that is done: when it was carried out, in seconds of the monotonic clock.
+  // For a finished operation: when it ran, in seconds of the monotonic clock.
   double began() const { return started_->began(); }
   double ended() const { return started_->ended(); }
 
@@ -64,7 +64,7 @@ class Future {
   std::shared_ptr<BackgroundQueue::Started> started_;
 };
 
-// What ranks compare: of each number they get the largest.
+// Numbers that ranks compare: every rank gets the largest of each.
 struct RankNumbers {
   std::array<double, 12> largest{};
   void combine(const RankNumbers& other);
@@ -74,15 +74,15 @@ class Array {
  public:
   struct Options {
     std::shared_ptr<const ArrayForm> form;
-    std::vector<std::byte> fill;                // one element: what those read as that were never stored
-    std::shared_ptr<const CodedArray> chunks;   // where they are coded; else null
-    std::shared_ptr<Learning> learning;         // of all arrays of the file; null: the stated defaults, for this one
-    std::shared_ptr<ChunkAllocator> allocator;  // of coded chunks in one file; null: they are not written by Swath
+    std::vector<std::byte> fill;               // one element: the value of elements that were never stored
+    std::shared_ptr<const CodedArray> chunks;  // null: the chunks are not coded
+    std::shared_ptr<Learning> learning;  // shared by all arrays of the file; null: this array has the default profile
+    std::shared_ptr<ChunkAllocator> allocator;  // of coded chunks in one file; null: Swath does not write them
     std::string name;                           // of the file and the variable, for messages
-    // The array is being created: it is all in the page cache, elements that nobody writes get the fill value, and it
-    // will be synced. False for an array that grows by records: its elements do not lie together.
+    // The array is being created: all of it is in the page cache, unwritten elements get the fill value, and it will be
+    // synced. False for an array that grows by records: its elements are not contiguous.
     bool is_new = false;
-    // Of an array that is new and alone in its file: close() gives the file its name. Null: somebody else does.
+    // Of a new array that is alone in its file: close() gives the file its name. Null: the caller does that.
     std::shared_ptr<AtomicFile> new_file;
   };
 
@@ -91,19 +91,19 @@ class Array {
     std::shared_ptr<const CodedArray> chunks;  // null: not coded
   };
 
-  // Options of one execution, which are no part of the operation.
+  // Options of one execution.
   struct ExecuteOptions {
-    Progress* progress = nullptr;  // for whoever watches from another thread
+    Progress* progress = nullptr;  // watched from another thread
     // Moves this rank's elements by the format's own library, where neither a plan nor Swath's chunks can. Ranks read
-    // at once, and write one after another.
+    // concurrently, and write one after another.
     std::function<void()> library;
-    // Collective. A write calls it first where chunks have no place in the file yet, or where the file has room for
-    // less than the shape of the array. Returns how the array is stored from then on.
+    // Collective. A write calls it first if chunks have no place in the file yet, or if the file holds less of the
+    // array than its shape says. Returns how the array is stored from then on.
     std::function<Stored()> relocate;
-    // Is held as long as the operation, where that goes on in the background.
+    // The operation holds this until it is done; for operations in the background.
     std::shared_ptr<void> keep;
-    int loop = SharedLoops::kNone;  // that it is a step of
-    bool is_waited_for = false;     // by whoever starts it, at once; of reads only
+    int loop = SharedLoops::kNone;  // the loop that this operation is a step of
+    bool is_waited_for = false;     // the caller waits for it at once; reads only
   };
 
   Array(std::shared_ptr<Comm> comm, std::shared_ptr<File> file, const Options& options);
@@ -114,86 +114,88 @@ class Array {
   Comm& comm() const { return *comm_; }
   std::shared_ptr<const ArrayForm> form() const;
   Learning& learning() { return *learning_; }
-  // Where the coded chunks are stored now; null where none are coded.
+  // Where the coded chunks are stored now; null: the chunks are not coded.
   std::shared_ptr<const CodedArray> chunks() const { return stored()->chunks; }
-  ChunkAllocator* allocator() const { return allocator_.get(); }
 
-  // Collective, but for an operation of one rank alone (Decomposition::alone, share_of). Moves this rank's share
-  // between the file and `memory`. When it throws, every rank throws the same; what is not part of the operation is
-  // untouched in any case.
+  // Moves this rank's share between the file and `memory`. Collective, except for an operation of one rank alone
+  // (Decomposition::alone, share_of). If it throws, every rank throws the same error. Bytes outside the operation are
+  // never changed.
   //
-  // Ranks agree by one reduction. What is short, in the page cache and lets no ranks meet is read before it, by the
-  // inputs that all ranks agreed on the last time: a read that is agreed on by all to have been made so is done.
+  // Ranks agree by one reduction. A short read of cached bytes without an exchange is speculative: it is done before
+  // the reduction, by the inputs that all ranks agreed on last. If the reduction confirms these inputs on all ranks, it
+  // is done.
   Execution execute(const Operation& operation, const LocalMemory& memory, const ExecuteOptions& execute_options);
   Execution execute(const Operation& operation, const LocalMemory& memory);
 
-  // The same in the background, for any number of operations: they are carried out one after another, in the order in
-  // which they were started, by one thread; where ranks meet, on a communicator of its own. They take effect in the
-  // order of all calls: a write waits for the operations called before it, those called after it wait for it, and so do
-  // writes of other arrays of the file. Where MPI allows no second thread, reads are carried out when one of them is
-  // waited for, or when the array is used otherwise. The memory must stay until then. Nothing is learned from them.
+  // Starts an operation in the background. Any number may be started: one thread carries them out one after another, in
+  // the order of their calls; collective ones use a communicator of their own. A write waits for the operations called
+  // before it; later operations, and writes to other arrays of the file, wait for the write. Where MPI allows no second
+  // thread, reads are deferred until one of them is waited for or the array is used otherwise. The memory must stay
+  // valid until then. The profile does not learn from them.
   //
-  // What may not run in the background (may_run_in_background) is done at once: what needs the format's library, or
-  // code of the program, and writes where MPI allows no second thread: those of several arrays have one order, and one
-  // that nobody carries out yet would be in the way of all others.
+  // Operations that may not run in the background (may_run_in_background) are carried out at once. These are operations
+  // that need the format's library or code of the program, and writes where MPI allows no second thread: writes to
+  // several arrays have one order, and a deferred write would block all others.
   Future start(const Operation& operation, const LocalMemory& memory, const ExecuteOptions& execute_options);
   bool may_run_in_background(Direction direction) const;
-  // Collective, while other ranks start an operation in the background: this rank cannot, and says why. All are told
-  // by the future.
+  // Collective, while other ranks start an operation in the background: this rank reports an error instead. The future
+  // throws it on all ranks.
   Future start_refused(const Operation* operation, const Error& error, int loop = SharedLoops::kNone);
 
-  // Whether what ranks share goes on while this one does something else.
+  // Operations that ranks share can continue while this rank does something else.
   bool ranks_allow_background() const { return comm_->size() == 1 || comm_->may_be_called_in_background(); }
-  // Collective. A loop that all ranks go through together: what is started with its number is a step of it.
+  // Collective. Begins a loop that all ranks go through together. Operations started with its number are its steps.
   int begin_loop();
-  // Local. This rank goes on no longer with a loop: what was started of it is carried out, and ranks that start a step
-  // more hear the text, as an Error{kLeft}. Returns at once; where MPI allows no second thread, when the others have
-  // left too, or come to their next step.
+  // Local. This rank leaves a loop: steps that it has started are carried out; ranks that start a further step get
+  // `text` as an Error{kLeft}. Returns at once; where MPI allows no second thread, when the others have left too or
+  // reach their next step.
   void leave_loop(int loop, const std::string& text);
-  // Collective, in the order of what is started: an agreement on numbers, which are there when the future is done.
+  // Collective, in the order of the started operations: a reduction of numbers, which are valid when the future is
+  // done.
   Future start_comparing(int loop, const std::string& doing, std::shared_ptr<RankNumbers> numbers, bool is_waited_for);
-  // Collective where such operations are. Returns when all that was started is done.
+  // Collective if the started operations are. Returns when all of them are done.
   void finish_started() { background_.finish(); }
-  // Whether anything is under way now.
+  // True if an operation is in progress.
   bool is_under_way() { return background_.is_under_way(); }
-  // Returns when nothing is under way any more; nothing is started from now on. The destructor does so, too.
+  // Returns when no operation is in progress; none can be started from then on. The destructor calls it, too.
   void end_background() { background_.end(); }
 
-  // Collective, while other ranks execute: this rank cannot, and says why. `operation`: null where it is none. Always
-  // throws, on all ranks alike.
+  // Collective, while other ranks execute: this rank reports an error instead. `operation`: null if there is none.
+  // Throws the error on all ranks, always.
   [[noreturn]] void refuse(const Operation* operation, const Error& error);
 
-  // Local. How the operation would be carried out, by what is known now; `cached`: the part of it that is taken to be
-  // in the page cache. The boxes of all ranks must be known.
+  // Local. How the operation would be carried out now. `cached`: the part of it that is assumed to be in the page
+  // cache. The boxes of all ranks must be known.
   std::shared_ptr<const Plan> explain(const Operation& operation, std::optional<double> cached);
-  // The same of coded chunks, by a look at what is stored of them, where the array is not closed. `coding`: what their
-  // codecs cost, where it was measured.
+  // The same for coded chunks, from the sizes of the stored chunks if the array is open. `coding`: the measured cost of
+  // their codecs.
   std::shared_ptr<const ChunkPlan> explain_chunks(const Operation& operation, std::optional<double> cached,
                                                   std::optional<CodecCost> coding = std::nullopt);
-  // Collective. The same operation with the boxes of all ranks. `also`: what ranks compare besides.
+  // Collective. Returns the operation with the boxes of all ranks. `also`: other text that ranks compare.
   Operation with_all_shares(const Operation& operation, const std::string& also);
 
-  // Collective. When it returns, what all ranks wrote is on the medium; what is written from then on is on its way to
-  // the device as soon as it is written.
+  // Collective. When it returns, the writes of all ranks are on the medium. Later writes start towards the device at
+  // once, for another sync is expected.
   void sync();
-  // Collective. Waits until nobody uses the array; from then on nobody can. A new file is complete then, under its
-  // name. Throws where it cannot be completed: it is then removed, and the old one is there. Does nothing where it is
-  // closed.
+  // Collective. Waits until no operation uses the array; later operations are refused. A new file is then complete,
+  // under its name. Throws if it cannot be completed: the new file is removed, and the old one stays. Does nothing if
+  // the array is closed already.
   void close();
-  // The steps of it. Nobody uses the array any more; false: it was closed before.
+  // The steps of close(). stop() waits until no operation uses the array; false: it was closed already.
   bool stop();
-  // Collective. What was never written of a new array gets its fill value.
+  // Collective. Gives the unwritten elements of a new array their fill value.
   void fill_unwritten();
   void release_file();
 
-  // Local, on every rank. The array is stored so from now on, in that file: it has grown, or others of its file have
-  // moved it. Waits for what uses it. Also where it is stopped, and may have to be filled still.
+  // Local, on every rank. The array is stored this way, in that file, from now on: it has grown, or another array of
+  // its file has moved it. Waits for running operations. Allowed after stop(), for the array may still have to be
+  // filled.
   void relocate(Stored stored, std::shared_ptr<File> file);
-  // Local. Whoever has the file open has synced it, and will again: see sync().
+  // Local. The file was synced as a whole and will be again: see sync().
   void expect_sync() { will_sync_ = true; }
   bool is_closed() const { return gate_.is_closed(); }
 
-  // Whether elements go by Swath's own chunks, by the format's library, or neither: then there is a plan.
+  // True if Swath's own chunks carry the elements. If false, the format's library or a plan does.
   bool goes_by_chunks(Direction direction) const;
   int64_t plans_made() const { return plans_.plans_made(); }
   bool has_plans() const { return form()->layout() != nullptr; }
@@ -214,6 +216,8 @@ class Array {
   Comm& background_comm();
   // Of the array as it is stored now: chunks may have got a place since the operation was made.
   Execution rebase_and_execute(const Call& call);
+  // Adds it to the trace of the process, where there is one.
+  Execution execute_traced(const Call& call);
   // To a plan, to chunks, or to the format's library.
   Execution dispatch(const Call& call);
   Execution plan_and_run(const Call& call);
@@ -258,14 +262,14 @@ class Array {
   const std::shared_ptr<Learning> learning_;
   PlanCache plans_;
   ShareCache share_cache_;
-  std::unique_ptr<Comm> background_comm_;  // once ranks started something in the background
+  std::unique_ptr<Comm> background_comm_;  // made when ranks first start an operation in the background
   SharedLoops loops_;
   BackgroundQueue background_;
   PerProcess<std::mutex> starting_;
 
   std::atomic<bool> will_sync_;
   std::atomic<bool> is_unfilled_;
-  mutable PerProcess<std::mutex> mutex_;  // of what follows; a forked child waits for no thread of its parent
+  mutable PerProcess<std::mutex> mutex_;  // guards what follows; a forked child does not wait for its parent's threads
   std::shared_ptr<const Stored> stored_;
   std::shared_ptr<File> file_;
   std::optional<AgreedInputs> agreed_last_;  // of the last operation of all ranks

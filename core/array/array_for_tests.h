@@ -1,4 +1,4 @@
-// An array of a small vector that ranks share, one element each in turn, for tests of open arrays.
+// For tests of open arrays: an array of a small vector, whose elements are dealt out to the ranks one by one.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ using namespace swath::testing;
 using ByteVector = std::vector<std::byte>;
 using Kind = DimensionRule::Kind;
 
-// Tells of the page cache what the test says; a negative part: nothing; more than all: that fails.
+// Reports the cached part that the test sets. Negative: unknown. More than 1: the report fails.
 class TellingEngine final : public PosixEngine {
  public:
   TellingEngine(std::shared_ptr<OpenFile> file, const std::atomic<double>& cached)
@@ -48,7 +48,7 @@ inline std::shared_ptr<File> open_telling(const std::string& path, const std::at
   return std::make_shared<File>(path, [file, &cached] { return std::make_unique<TellingEngine>(file, cached); });
 }
 
-// A comm that a test has, for an array that shares it.
+// A communicator owned by the test, for an array that shares it.
 inline std::shared_ptr<Comm> shared(Comm& comm) {
   return {&comm, [](Comm*) {}};
 }
@@ -71,7 +71,7 @@ inline Decomposition dealt_out(int ranks, int64_t elements = kElements) {
   return Decomposition::distributed(Distribution({{Kind::kCyclic, 1}}, {ranks}), {{0, 1, elements, false}}, ranks);
 }
 
-// One rank's memory of a vector that is dealt out.
+// One rank's memory for its part of a vector that is dealt out.
 struct Share {
   Share(const Operation& operation, int rank)
       : parts(operation.decomposition().parts(rank, 4)),

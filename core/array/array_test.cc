@@ -140,7 +140,7 @@ TEST_F(ArrayOfRanks, AgreeByOneReductionOfConstantSize) {
   }
 }
 
-// What one rank should not have written cannot be taken back: they agree before it, and after.
+// Writes skip the speculative step: they cannot be undone if the ranks disagree.
 TEST_F(ArrayOfRanks, AgreeTwiceOnAWrite) {
   Simulation simulation(4, 4, 1);
   run_ranks(simulation, [&](Comm& comm) {

@@ -1,5 +1,5 @@
-// Whose turn it is: an operation of an array among those of other threads, and of other arrays of the file. For the
-// parts of array.h alone.
+// Turns of an array's operations: their order among threads and among the arrays of one file. Only for the parts of
+// array.h.
 #pragma once
 
 #include <memory>
@@ -14,8 +14,9 @@
 
 namespace swath {
 
-// An operation's turn in the order of all calls: at the array's gate and, of a write, among those that write into the
-// file. It is taken now, as long as it lives. Throws Error{kArgument} where the array is closed, on all ranks alike.
+// An operation's turn in the order of all calls: at the array's gate and, for a write, among the writes to the file.
+// The constructor reserves it, the destructor gives it up. Throws Error{kArgument} if the array is closed, on all ranks
+// alike.
 class Array::Turn {
  public:
   Turn(Array& array, Gate::Use use, Comm& comm, const std::string& doing) {
@@ -26,7 +27,7 @@ class Array::Turn {
     agree_on(comm, Question{}, closed, RankInputs{});
   }
 
-  // Waits for those that came before.
+  // Waits for the earlier turns.
   void enter() {
     at_array_->enter();
     if (at_file_) at_file_->enter();
@@ -46,7 +47,7 @@ class Array::Turn {
   std::optional<GateReservation> at_file_;
 };
 
-// The same of an operation that is carried out now: it is inside.
+// A turn of an operation that is carried out now: the constructor has entered it.
 class Array::Passage {
  public:
   Passage(Array& array, Gate::Use use, Comm& comm, const std::string& doing)

@@ -17,8 +17,8 @@ double monotonic_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// How long a thread that has nothing to do waits for more: whoever starts something now and then needs no new thread
-// each time. Where more time lies between, that of a new thread does not count.
+// How long an idle thread waits for further jobs, so that frequent jobs do not each start a thread. For rare jobs the
+// cost of a new thread does not matter.
 constexpr auto kLingers = std::chrono::milliseconds(50);
 
 }  // namespace
@@ -38,10 +38,10 @@ void BackgroundQueue::Started::carry_out() {
     error_ = std::current_exception();
   }
   ended_ = monotonic_seconds();
-  job_ = nullptr;  // before anybody hears that it is done
+  job_ = nullptr;  // before other threads see that it is done
 }
 
-// In a thread that nobody else tells to stop.
+// Runs in a thread that receives no other interrupts.
 void BackgroundQueue::Started::carry_out_unless_stopped() {
   std::optional<InterruptScope> scope;
   if (may_stop_) {
@@ -104,8 +104,8 @@ void BackgroundQueue::State::look_into_queue() {
   has_thread = true;
 }
 
-// The system has no more threads. Other ranks may take part in the job: it is carried out all the same, by the caller
-// who is at the first one now, or by whoever waits for it.
+// The system can start no more threads. Other ranks may take part in the job, so it is carried out all the same: by the
+// caller that carries out the first job now, or by the caller that waits for it.
 void BackgroundQueue::State::go_on_without_thread(const std::shared_ptr<Started>& one) {
   if (queue.size() > 1) return;
   queue.pop_back();
@@ -139,14 +139,14 @@ void BackgroundQueue::State::carry_out_first(std::unique_lock<std::mutex>& guard
   changed.notify_all();
 }
 
-// False: something is under way.
+// Returns false if the queue is not empty.
 bool BackgroundQueue::State::carry_out_here(const std::shared_ptr<Started>& one) {
   std::unique_lock guard(mutex);
   if (!queue.empty() || !deferred.empty()) return false;
   queue.push_back(one);
   carry_out_first(guard);
   try {
-    if (has_thread || !queue.empty()) look_into_queue();  // others may have started something meanwhile
+    if (has_thread || !queue.empty()) look_into_queue();  // other threads may have added jobs meanwhile
   } catch (...) {
     while (!queue.empty()) carry_out_first(guard);  // who waits for it must not wait for ever
   }
@@ -160,7 +160,7 @@ std::shared_ptr<BackgroundQueue::Started> BackgroundQueue::State::first_deferred
   return deferred.front();
 }
 
-// One stays in the queue until it is done, so that none is started at the same time.
+// A job stays in the queue until it is done, so that no other starts at the same time.
 void BackgroundQueue::State::carry_out_deferred(const Started* last) {
   if (!has_deferred) return;
   const std::lock_guard in_order(deferring);
@@ -190,7 +190,7 @@ void BackgroundQueue::wait(const std::shared_ptr<Started>& one) {
 void BackgroundQueue::cancel(const std::shared_ptr<Started>& one) noexcept {
   if (one->is_done() || one->made_in_ != fork_generation()) return;
   one->stops_ = true;
-  Job given_up;  // goes after the lock is left
+  Job given_up;  // destroyed after the lock is released
   State& state = state_.get();
   std::unique_lock guard(state.mutex);
   if (!one->has_begun_ && one->may_stop_) {

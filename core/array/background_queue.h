@@ -1,4 +1,4 @@
-// Operations under way in the background: a queue, in the order in which they were started.
+// Queue of the operations in the background, in the order in which they were started.
 #pragma once
 
 #include <atomic>
@@ -18,20 +18,20 @@
 
 namespace swath {
 
-// Jobs that give an Execution: carried out one after another by one thread, which is there as long as there are any
-// and a moment longer, or, where that may not be, by whoever waits for them.
+// Queue of jobs that return an Execution. One thread carries them out one after another; it ends a moment after the
+// last job. Where no thread is allowed, the caller that waits for a job carries it out.
 class BackgroundQueue {
  public:
   using Job = std::function<Execution()>;
 
-  // A job, and what comes of it.
+  // A job and its result.
   class Started {
    public:
-    // Then the job is gone, with all that it held, and what follows may be asked for.
+    // If true, the job is destroyed with all that it held, and the methods below may be called.
     bool is_done() const { return is_done_.load(std::memory_order_acquire); }
     // Throws what the job threw.
     const Execution& execution() const;
-    // When it was carried out, in seconds of the monotonic clock.
+    // When it ran, in seconds of the monotonic clock.
     double began() const { return began_; }
     double ended() const { return ended_; }
 
@@ -55,56 +55,56 @@ class BackgroundQueue {
   };
 
   struct How {
-    bool by_thread = true;  // else it is deferred, as are all that are started before it is done
-    bool may_stop = false;  // when it is told to: no other rank takes part
-    bool is_word = false;   // to other ranks, which may hear it later: finish() does not wait for it
+    bool by_thread = true;  // false: deferred, as are all jobs that are started before it is done
+    bool may_stop = false;  // it may be stopped: no other rank takes part
+    bool is_word = false;   // a message to other ranks, which they may receive later: finish() does not wait for it
   };
 
-  // What has been carried out already, or has failed.
+  // A job that was carried out at once, perhaps with an error.
   static std::shared_ptr<Started> done_at_once(const Job& job);
   // Never waits for the jobs before it.
   std::shared_ptr<Started> start(Job job, How how);
-  // The same, and returns when it is done: it is carried out by the caller where nothing is under way.
+  // Starts a job and waits for it; the caller carries it out if the queue is empty.
   std::shared_ptr<Started> start_and_wait(const Job& job, How how);
-  // Returns when the job is done. Told to stop meanwhile (base/interrupt.h), it throws that, and the job goes on.
-  // Throws Error{kArgument} in a forked child of the process that started it: it is not under way here.
+  // Returns when the job is done. An interrupt (base/interrupt.h) ends the wait with its own error; the job continues.
+  // Throws Error{kArgument} in a forked child of the process that started the job: it does not run there.
   void wait(const std::shared_ptr<Started>& one);
-  // For whoever no longer wants what comes of it, and takes its memory away: one that may stop is told to, or not
-  // begun. Returns when it is done; but one that is deferred and shared with other ranks stays deferred, and must hold
-  // its memory itself. Does nothing in a forked child.
+  // The result is not needed, and its memory is about to be freed. A job that may stop is stopped, or never begun.
+  // Returns when the job is done, unless it is deferred and shared with other ranks: then it stays deferred, and must
+  // hold its memory itself. Does nothing in a forked child.
   void cancel(const std::shared_ptr<Started>& one) noexcept;
-  // Returns when all that was started before is done, but for words; what jobs threw is theirs. Told to stop, it throws
-  // that. In a forked child nothing is under way.
+  // Returns when all jobs started before are done, except messages. Errors of jobs stay with the jobs. An interrupt
+  // ends the wait with its own error. Returns at once in a forked child.
   void finish();
-  // The same of those that nobody else carries out.
+  // The same for deferred jobs, which no thread carries out.
   void finish_deferred();
   bool is_under_way();
-  // Carries out what is queued, and drops what is deferred. Nothing is started any more.
+  // Carries out the queued jobs, and drops the deferred ones. No job can be started afterwards.
   void end();
 
  private:
   using Queue = std::deque<std::shared_ptr<Started>>;
 
   struct State {
-    // A thread does, which is there or is started now.
+    // Wakes the thread, or starts one.
     void look_into_queue();
     void go_on_without_thread(const std::shared_ptr<Started>& one);
     void run();
     bool carry_out_here(const std::shared_ptr<Started>& one);
     void carry_out_first(std::unique_lock<std::mutex>& guard);
-    // Carries out what is deferred, up to that one; null: all.
+    // Carries out the deferred jobs up to `last`; null: all.
     void carry_out_deferred(const Started* last);
     std::shared_ptr<Started> first_deferred();
 
     std::mutex mutex;
     std::condition_variable changed;
-    Queue queue;  // the first is being carried out
+    Queue queue;  // the first one is being carried out
     Queue deferred;
     std::atomic<bool> has_deferred = false;
-    std::mutex deferring;  // held by who carries them out
+    std::mutex deferring;  // held by the thread that carries out deferred jobs
     std::thread thread;
-    std::condition_variable queued;  // tells the thread
-    bool has_thread = false;         // it looks into the queue once more
+    std::condition_variable queued;  // wakes the thread
+    bool has_thread = false;         // the thread will look into the queue once more
     bool ends = false;
   };
 

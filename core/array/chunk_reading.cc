@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kHasNotFailed = INT64_MAX;
 
-// At the start of each rank's window: the round in which it found that it cannot go on.
+// At the start of each rank's window: the round in which this rank failed.
 using FailedRound = std::atomic<int64_t>;
 static_assert(sizeof(FailedRound) <= ChunkWindows::kLineBytes && FailedRound::is_always_lock_free);
 
@@ -43,7 +43,7 @@ ChunkReading::ChunkReading(const CodedArray& array, const Decomposition& decompo
   needs_ = {sharing_->longest_list(), options.workers(thread_bytes).first};
 }
 
-// From the first byte of a decoded chunk that any rank of the node wants to the last.
+// The byte range of a decoded chunk that covers all elements wanted by ranks of the node.
 ByteRange ChunkReading::wanted_of(int64_t chunk) const {
   ByteRange wanted{0, array_.chunk_bytes()};
   if (!array_.codecs.decodes_parts() || decomposition_.is_boxes()) return wanted;
@@ -103,8 +103,8 @@ class ChunkReading::Rounds {
   }
   ChunkSpan of_round(int64_t count, int64_t round) const { return ChunkWindows::part_of(count, round, rounds_); }
 
-  // What a rank does between two meetings; where it fails it goes on meeting the others until all know, which is in the
-  // round `told_in`.
+  // Runs this rank's work between two barriers. A rank that fails continues to meet the others until all know of the
+  // failure, which they do in the round `told_in`.
   template <typename Work>
   void attempt(int64_t told_in, const Work& work) {
     if (failure_) return;
@@ -112,7 +112,8 @@ class ChunkReading::Rounds {
     if (failure_) failed_round_of(reading_.own_) = told_in;
   }
 
-  // Asked after the meeting of `round`, by all alike: who fails from then on says so in a later round.
+  // Called by all ranks after the barrier of `round`, with the same result: a rank that fails later reports it in a
+  // later round.
   bool somebody_failed_by(int64_t round) const {
     for (int rank = 0; rank < std::ssize(reading_.ranks_); ++rank) {
       if (failed_round_of(rank) <= round) return true;
@@ -120,7 +121,7 @@ class ChunkReading::Rounds {
     return false;
   }
 
-  // The order of all that this rank decodes, round by round, the shared chunks of a round first.
+  // Orders all chunks that this rank decodes, round by round, the shared chunks of a round first.
   void begin() {
     reader_.emplace(reading_.array_, memory_, reading_.options_);
     const std::vector<int64_t>& shared = reading_.sharing_->decoded_by(reading_.own_);
@@ -159,7 +160,7 @@ class ChunkReading::Rounds {
     if (first < last) counters_ += reader_->read(first, last);
   }
 
-  // What other ranks have decoded in a round.
+  // Copies from the windows what other ranks have decoded in a round.
   void take(int64_t round) {
     std::vector<DecodedChunk> chunks;
     for (int rank = 0; rank < reading_.sharing_->ranks(); ++rank) {

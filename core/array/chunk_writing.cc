@@ -19,13 +19,13 @@
 namespace swath {
 namespace {
 
-// Whether anything is so on any rank.
+// Logical OR over all ranks.
 struct AnyRank {
   int64_t any;
   void combine(const AnyRank& other) { any |= other.any; }
 };
 
-// The number of this rank among those of the operation.
+// This rank's number among the ranks of the operation.
 int own_number(const ChunkWriting& writing) {
   return std::min(writing.comm.rank(), writing.operation.decomposition().ranks() - 1);
 }
@@ -34,23 +34,23 @@ bool is_on_any_rank(const ChunkWriting& writing, const std::string& step, bool m
   return agree_on(writing.comm, step_of(writing.operation, step), std::nullopt, AnyRank{mine ? 1 : 0}).any != 0;
 }
 
-// A chunk that several ranks hold elements of, of whom this is one.
+// A chunk whose elements several ranks hold; this rank is one of them.
 struct SharedChunk {
   int64_t chunk;
   std::vector<int> ranks;
   int writer;
 };
 
-// Up to which chunk the shared ones are dealt with at once.
+// The end of the shared chunks that are processed together; the minimum over all ranks.
 struct WindowEnd {
   int64_t chunk;
   void combine(const WindowEnd& other) { chunk = std::min(chunk, other.chunk); }
 };
-// How an error ends that has changed nothing, the library's too.
+// The end of an error message if nothing was changed, by the format's library either.
 constexpr const char* kAsBefore = "is as it was before";
 constexpr int64_t kAllChunks = std::numeric_limits<int64_t>::max();
 
-// What ranks tell each other of an encoded chunk.
+// What ranks send each other about an encoded chunk.
 struct ChunkSize {
   int64_t chunk;
   int64_t bytes;
@@ -58,7 +58,7 @@ struct ChunkSize {
   friend auto operator<=>(const ChunkSize&, const ChunkSize&) = default;
 };
 
-// Packed elements that go to a rank or come from one.
+// Packed elements sent to a rank or received from one.
 struct Packet {
   std::vector<std::byte> bytes;
   int64_t taken = 0;
@@ -71,7 +71,7 @@ int64_t bytes_of(const Packets& packets) {
   return bytes;
 }
 
-// Shared chunks that are dealt with at once: what this rank sends and gets of them, and those that it writes.
+// Shared chunks that are processed together: what this rank sends and receives, and the chunks that it writes.
 struct Window {
   Packets sent;
   Packets received;
@@ -122,7 +122,8 @@ class TableWriting {
     });
   }
 
-  // Collective: the error is the same on all ranks. What to throw once the library has made its file what it was.
+  // Collective: the error is the same on all ranks. Returns the error to throw, after the library has restored its
+  // file.
   Error taken_back(const Error& error) {
     std::string text = error.what();
     try {
@@ -171,7 +172,7 @@ class TableWriting {
     return shared;
   }
 
-  // The first chunk that this rank has no memory for beside those before it: at least one is dealt with.
+  // The first chunk for which this rank's memory does not suffice; at least one chunk is processed.
   int64_t window_end(std::span<const int64_t> chunks) {
     const int64_t encoded_bytes = array_->codecs.stored_bytes_max(array_->chunk_bytes());
     int64_t room = encoded_at_once(*array_, writing_.options) * encoded_bytes;
@@ -185,7 +186,7 @@ class TableWriting {
     return kAllChunks;
   }
 
-  // What takes memory comes before an agreement, so that a rank that has none is not waited for.
+  // Memory is allocated before an agreement, so that no rank waits for one that has run out of memory.
   void write_window(std::span<const int64_t> chunks) {
     const Stopwatch watch;
     Window window;
@@ -240,7 +241,7 @@ class TableWriting {
     for (auto& [rank, packet] : window.received) window.receives.push_back({rank, packet.bytes});
   }
 
-  // In the order in which each rank has packed them; what others hold has yet to come.
+  // In the order in which each rank has packed them; the bytes of the other ranks arrive later.
   std::vector<ChunkPiece> pieces_of_all(const SharedChunk& shared, Packets& received) {
     std::vector<ChunkPiece> pieces = own_pieces(shared.chunk);
     const Panel panel = array_->chunk(shared.chunk);
@@ -259,7 +260,7 @@ class TableWriting {
 
   // ---- a round
 
-  // Collective. `kept_bytes`: what the pieces lie in, where the operation has allocated it.
+  // Collective. `kept_bytes`: memory that the operation has allocated for the pieces.
   void write_round(std::span<const int64_t> chunks, const PiecesOfChunk& pieces, int64_t kept_bytes) {
     EncodedChunks encoded;
     std::vector<ChunkSize> own;
@@ -314,7 +315,7 @@ class TableWriting {
       chunks.push_back({coordinates_of(array_->shape, array_->chunk_shape, size.chunk), size.bytes, skipped,
                         is_as_long && table.skipped[entry] != skipped});
     }
-    const std::vector<int64_t> offsets = allocator_.place(chunks);
+    const std::vector<int64_t> offsets = allocator_.place(array_->shape, chunks);
     if (offsets.size() != sizes.size() || std::ranges::any_of(offsets, [](int64_t offset) { return offset < 0; })) {
       throw Error(ErrorKind::kInternal, array_->path + ": " + std::to_string(sizes.size()) + " chunks got " +
                                             std::to_string(offsets.size()) + " places, or some before the file");
@@ -363,7 +364,7 @@ Counters write_chunk_files(const ChunkWriting& writing, const CodedArray& array)
   write(": chunks of one rank", units.own);
   if (!is_on_any_rank(writing, ": shared chunks", !units.shared.empty())) return counters;
   for (int round = 0; round < writing.comm.size(); ++round) {
-    // Of the ranks that share a chunk, each has it in another round.
+    // The ranks that share a chunk write it in different rounds.
     std::vector<int64_t> turn;
     std::ranges::copy_if(units.shared, std::back_inserter(turn), [&](int64_t unit) {
       return writing_turn(unit, writing.comm.rank(), writing.comm.size()) == round;

@@ -1,13 +1,13 @@
-// Writing coded chunks by several ranks: who writes which chunk, and how one of a table gets its place.
+// Collective writing of coded chunks: which rank writes which chunk, and how a chunk of a table gets its offset.
 //
-// A unit that one rank alone holds elements of is written by it. Chunks of files (Zarr) that several share are written
-// by one after another. Those of a table (HDF5) are written by one of the ranks that share it, which the others send
-// their elements to, and are encoded once. Where they go only the format's library can say, when it is known how long
-// they are:
+// A unit whose elements one rank alone holds is written by that rank. If chunks are files (Zarr), the ranks that share
+// one write it one after another. If a file has a table of chunks (HDF5), one of the ranks that share a chunk encodes
+// and writes it once; the others send it their elements. Only the format's library can place encoded chunks, when their
+// sizes are known:
 //
 //   encode ──▶ gather sizes ──▶ place (rank 0, by the library) ──▶ offsets to all ──▶ each rank writes its chunks
 //
-// in rounds of as many chunks as memory allows. Where anything fails, the library makes its file what it was.
+// This happens in rounds, of as many chunks as memory allows. If anything fails, the library restores its file.
 #pragma once
 
 #include <cstdint>
@@ -24,21 +24,21 @@
 
 namespace swath {
 
-// Keeps the table of a file's chunks: the format's library does, on rank 0. Its calls may come from any thread, one at
-// a time; each may throw an Error.
+// The owner of the table of a file's chunks: the format's library, on rank 0. It may be called from any thread, one
+// call at a time; each call may throw an Error.
 class ChunkAllocator {
  public:
   virtual ~ChunkAllocator() = default;
-  // Gives chunks room, in place of that which they had, and returns where in the file. It writes nothing there, and the
-  // library has the file open no longer when it returns.
-  virtual std::vector<int64_t> place(std::span<const NewChunk> chunks) = 0;
-  // All chunks that were placed are written. undo() does not take them back any more.
+  // Allocates space for chunks of an array of that shape, in place of the space that they had, and returns their offsets
+  // in the file. Writes no bytes.
+  virtual std::vector<int64_t> place(const Shape& shape, std::span<const NewChunk> chunks) = 0;
+  // All placed chunks are written: commits their places.
   virtual void keep() = 0;
-  // Makes the file what it was before the first chunk was placed since keep().
+  // Restores the file as it was before the first place() since keep().
   virtual void undo() = 0;
 };
 
-// A write as it is carried out by the ranks of `comm`.
+// A write of the ranks of `comm`.
 struct ChunkWriting {
   Comm& comm;
   const Operation& operation;
@@ -47,15 +47,15 @@ struct ChunkWriting {
   bool will_sync;
 };
 
-// Collective. Of chunks or shards that are files.
+// Collective. For chunks or shards that are files.
 Counters write_chunk_files(const ChunkWriting& writing, const CodedArray& array);
 
 struct WrittenTable {
   std::shared_ptr<const CodedArray> array;  // as it is stored now, the same on all ranks
   Counters counters;
 };
-// Collective. Of chunks in one file, whose bytes `engine` moves; `allocator`: used on rank 0. When it throws, the file
-// is as it was.
+// Collective. For chunks in one file, whose bytes `engine` moves; `allocator` is used on rank 0. If it throws, the file
+// is as it was before.
 WrittenTable write_chunk_table(const ChunkWriting& writing, const CodedArray& array, SharedEngine& engine,
                                ChunkAllocator& allocator);
 

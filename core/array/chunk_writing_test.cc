@@ -52,7 +52,7 @@ class Library final : public ChunkAllocator {
  public:
   explicit Library(std::string path) : path_(std::move(path)) {}
 
-  std::vector<int64_t> place(std::span<const NewChunk> chunks) override {
+  std::vector<int64_t> place(const Shape& /*shape*/, std::span<const NewChunk> chunks) override {
     EXPECT_FALSE(fails_) << "placed after it had failed";
     if (!before_) before_ = State{contents(), table_};
     if (placings_++ == fails_at) {

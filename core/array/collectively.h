@@ -1,4 +1,4 @@
-// Work that each rank does on its own, and that all agree went well.
+// Local work of each rank, followed by an agreement that it succeeded on all.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace swath {
 
-// A step of an operation, for ranks that are to be at the same one.
+// A named step of an operation, by which ranks check that they are at the same one.
 inline Question step_of(const Operation& operation, const std::string& step = "") {
   return {hash_text(step) + operation.key(), [&operation, step] { return operation.words() + step; }};
 }

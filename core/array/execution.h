@@ -1,4 +1,4 @@
-// What was carried out.
+// The result of an operation.
 #pragma once
 
 #include <memory>
@@ -10,12 +10,15 @@
 
 namespace swath {
 
+class Estimate;
+
 struct Execution {
-  std::string method;                // "two-phase", …; "chunks", "library"
-  std::shared_ptr<const Plan> plan;  // null where no plan moves the bytes
-  Counters counters;                 // of this rank
+  std::string method;                                  // "two-phase", …; "chunks", "library"
+  std::shared_ptr<const Plan> plan;                    // null where no plan moves the bytes
+  Counters counters;                                   // of this rank
+  std::shared_ptr<const Estimate> estimate = nullptr;  // of the plan
   bool was_read_before_agreement = false;
-  // Of coded chunks: what was carried out, with the boxes of all ranks, for who wants a plan of it.
+  // Of coded chunks: the operation with the boxes of all ranks, from which a plan can be made.
   std::shared_ptr<const Operation> of_chunks = nullptr;
 };
 

@@ -7,6 +7,7 @@
 #include "store/folder_store.h"
 #include "store/rados/name.h"
 #include "throttle/server_tokens.h"
+#include "trace/file_call.h"
 
 namespace swath {
 namespace {
@@ -17,7 +18,7 @@ void check_offset(const char* doing, const std::string& path, int64_t offset) {
   }
 }
 
-// Threads that read many files cannot use it: plain system calls serve them.
+// Threads that read many files cannot use these engines; they use plain system calls.
 bool is_of_one_file(const std::string& engine) { return engine == "uring" || engine == "null"; }
 
 }  // namespace
@@ -34,6 +35,7 @@ File::File(std::string path, const FileOptions& options) : path_(std::move(path)
 }
 
 std::shared_ptr<File> File::open(const std::string& path, OpenMode mode, const FileOptions& options) {
+  const trace::FileCall traced("open", path, mode == OpenMode::kRead ? "r" : "r+");
   auto file = std::shared_ptr<File>(new File(path, options));
   EngineOptions engines = options.engine;
   if (!options.server_scope.empty()) {
@@ -41,7 +43,7 @@ std::shared_ptr<File> File::open(const std::string& path, OpenMode mode, const F
   }
   const auto make = open_for_engines(path, mode, engines);
   std::string reason;
-  std::string* first_reason = &reason;  // engines are made by threads later: only the first one says it
+  std::string* first_reason = &reason;  // threads make more engines later: only the first engine reports a reason
   file->engine_.emplace(
       [make, first_reason, tokens = options.tokens, throttle = options.throttle]() mutable -> std::unique_ptr<Engine> {
         auto engine = make(std::exchange(first_reason, nullptr));
@@ -54,6 +56,7 @@ std::shared_ptr<File> File::open(const std::string& path, OpenMode mode, const F
 }
 
 std::shared_ptr<File> File::open_folder(const std::string& path, const FileOptions& options) {
+  const trace::FileCall traced("open", path, "folder");
   auto folder = std::shared_ptr<File>(new File(path, options));
   if (is_of_one_file(options.engine.engine)) {
     folder->engine_reason_ = options.engine.engine + " moves bytes of one file; chunks are read and written by threads";
@@ -89,7 +92,7 @@ void File::write(int64_t offset, std::span<const std::byte> bytes) {
   const auto lease = engine().lease();
   const auto lock = lease->lock_shared(offset, offset + std::ssize(bytes));
   Counters counters;
-  // An engine reads from the memory of a write, and leaves it as it is.
+  // On a write, an engine only reads from the memory.
   const Transfer transfer{offset, const_cast<std::byte*>(bytes.data()), std::ssize(bytes)};
   lease->transfer(Direction::kWrite, {&transfer, 1}, counters);
   lease->end_burst();
@@ -100,6 +103,7 @@ void File::check_written() {
 }
 
 void File::sync() {
+  const trace::FileCall traced("sync", path_);
   if (engine_) {
     engine_->lease()->sync();
   } else {

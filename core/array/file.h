@@ -1,5 +1,4 @@
-// An open file, or a folder of chunks, for any number of arrays and threads. It has the engines that move its bytes,
-// and the tokens that limit how many streams do.
+// An open file, or a folder of chunks, shared by any number of arrays and threads: its engines and the order of writes.
 #pragma once
 
 #include <cstddef>
@@ -21,21 +20,21 @@ namespace swath {
 
 struct FileOptions {
   EngineOptions engine;
-  std::shared_ptr<Tokens> tokens;  // of the target that the file lies on; null: nothing takes turns
-  ThrottleOptions throttle;        // how many streams it serves at a time
-  // Of a store of several servers: who shares the tokens of each of them; empty: nothing takes turns there.
+  std::shared_ptr<Tokens> tokens;  // of the file's target; null: no throttling
+  ThrottleOptions throttle;        // how many streams the target serves at a time
+  // Of a store of several servers: which processes share each server's tokens; empty: no throttling there.
   std::string server_scope;
 };
 
-// The order in which operations write into one file, whichever array they are of: one at a time.
+// The order of all writes to one file, of all its arrays: one at a time.
 //
-// A write that has holes reads a window of the file, fills in its own bytes, and writes the window back. Two such
-// writes at a time could undo one another. Locks of the file keep out other open files, but not other arrays of this
-// one (store/open_file.h); for these there is this order. Reads need no turn: the holes are written back as they were.
+// A write that fills holes reads a window and writes it back with the bytes of others: it must have read their latest
+// values. Locks on the file exclude other open files, but not users of this one (store/open_file.h). Reads of other
+// arrays need no turn: the bytes written back for them are unchanged.
 struct WriteOrder {
   Gate gate;
-  // Held while an operation queues here and at the gate of its array. Both queues then have the same order, which
-  // excludes a deadlock.
+  // Held while an operation reserves a place here and at its array's gate. Both orders are then the same, which rules
+  // out a deadlock.
   PerProcess<std::mutex> taking;
 };
 
@@ -43,25 +42,25 @@ class File {
  public:
   // Throws Error{kStore} where the system refuses.
   static std::shared_ptr<File> open(const std::string& path, OpenMode mode, const FileOptions& options = {});
-  // Whose files are chunks.
+  // Opens a folder whose files are chunks.
   static std::shared_ptr<File> open_folder(const std::string& path, const FileOptions& options = {});
-  // `make`: an engine of the open file `path`.
+  // `make`: makes an engine for the open file `path`.
   File(std::string path, SharedEngine::Make make);
 
   const std::string& path() const { return path_; }
-  // What moves the bytes: "posix", "chunks", …; and why it is another than the one asked for, else empty.
+  // The engine's name: "posix", "chunks", …; and why it is not the one that was asked for, else empty.
   std::string engine_name();
   const std::string& engine_reason() const { return engine_reason_; }
   // Throws Error{kInternal} for a folder.
   SharedEngine& engine();
-  // How files of chunks are opened, and what moves their bytes: threads, each in its own turns.
+  // How files of chunks are opened, and what makes the streams that move their bytes, each with its own tokens.
   const EngineOptions& chunk_engine() const { return chunk_engine_; }
   const MakeStream& chunk_streams() const { return chunk_streams_; }
 
   int64_t size() { return engine().lease()->size(); }
-  // Null for a folder: each of its files is written by one array.
+  // Null for a folder: each of its files is written by one array only.
   WriteOrder* write_order() { return engine_ ? &write_order_ : nullptr; }
-  // The turn of whoever writes into it otherwise than by an array, as long as it lives. Waits.
+  // The turn of a write that no array makes; it lasts as long as this object. The constructor waits for it.
   class WriteTurn {
    public:
     explicit WriteTurn(File& file);
@@ -70,16 +69,16 @@ class File {
     std::optional<GateReservation> place_;
   };
 
-  // Bytes as they are, of this rank alone. Of what lies beyond the end none are read: how many were.
+  // Local. Reads raw bytes, and returns how many: none beyond the end of the file.
   int64_t read(int64_t offset, std::span<std::byte> bytes);
-  // In its turn. The file grows to hold them.
+  // Local. Waits for its turn. The file grows to hold the bytes.
   void write(int64_t offset, std::span<const std::byte> bytes);
 
-  // When it returns, what this node has written is on the medium; of a folder with one call, however many files.
+  // When it returns, this node's writes are on the medium. A folder is synced by one call, however many files it has.
   void sync();
-  // Whether close must check_written(): of each rank that writes, as of every file that may be lost while it is open.
+  // Close must call check_written() on each rank that writes. True for files that may be lost while they are open.
   bool may_lose_writes() const { return may_lose_writes_; }
-  // Throws Error{kStore} where the file was removed meanwhile, with what was written: see Engine.
+  // Throws Error{kStore} if the file was removed while it was open, together with what was written: see Engine.
   void check_written();
 
  private:

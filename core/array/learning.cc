@@ -7,9 +7,9 @@
 namespace swath {
 namespace {
 
-// For so many operations a group counts as much as one long operation.
+// Weight of one long operation, as a number of short operations in a group.
 constexpr size_t kOperationsATime = 4;
-// A group of several that is off by no more teaches nothing: plans that are kept stay as good as they are.
+// A group with a smaller error changes nothing: cached plans stay valid.
 constexpr double kNotWorthLearning = 0.1;
 
 double median_low(std::vector<int64_t> values) {
@@ -18,8 +18,8 @@ double median_low(std::vector<int64_t> values) {
   return static_cast<double>(*middle);
 }
 
-// The profile with what operations that took so long teach it; null where that is nothing. Those are times of the work:
-// what is fixed, checks and agreement, is not among them, nor corrected.
+// Returns the profile corrected by the measured durations; null if nothing changes. The durations are of the work:
+// fixed costs (checks and agreement) are not included, and not corrected.
 std::shared_ptr<const Profile> taught(const Profile& profile, const CostEstimate& estimate,
                                       const std::vector<int64_t>& nanoseconds) {
   const double work = estimate.seconds() - estimate.fixed;
@@ -74,7 +74,7 @@ void Learning::take_slowest(int64_t slowest_nanoseconds) {
 
 void Learning::learn(State& state) {
   const auto nanoseconds = std::exchange(state.group, {});
-  const auto estimate = std::exchange(state.group_of, nullptr);  // the next is made from what is learned now
+  const auto estimate = std::exchange(state.group_of, nullptr);  // the next group starts from the corrected profile
   state.group_nanoseconds = 0;
   if (frozen_) return;
   const Profile& now = state.learned != nullptr ? *state.learned : *initial_;

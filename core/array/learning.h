@@ -1,12 +1,12 @@
-// How a profile learns from operations: measured seconds beside predicted ones, at collective points only.
+// How a profile learns from operations: it compares measured with predicted seconds, at collective points only.
 //
-// A profile that is wrong is corrected, within bounds: by one factor for each direction, medium and scale, and one for
-// each method there (plan/profile.h). All ranks must compute the same prices. So a rank's measurement is used only when
-// all ranks have it: it travels with the next agreement, and the time of the slowest rank counts.
+// A wrong profile corrects itself within bounds: it has one factor for each direction, medium and scale, and one for
+// each method there (plan/profile.h). All ranks must compute the same costs: a measurement of one rank is used only
+// when all ranks know it. It is sent with the next agreement, and the slowest rank's time counts.
 //
-// The time of a short operation is mostly noise, and each correction costs a new plan. So equal short operations in a
-// row form a group, which counts as one long operation, by its median. Whether operations are equal is decided by data
-// that all ranks have, not by the plans that this rank has in its cache: ranks must learn at the same time.
+// Short operations are noisy, and a changed profile costs a new plan: equal operations in a row form a group, whose
+// median counts as one long operation. Operations are equal by inputs that all ranks know, not by this rank's cached
+// plan: a rank that has dropped the plan would otherwise learn at another time than the others, and plan differently.
 #pragma once
 
 #include <atomic>
@@ -23,10 +23,10 @@
 
 namespace swath {
 
-// What an operation is predicted to take: computed when it is first asked for, which of most operations nobody does.
+// The predicted duration of an operation. It is computed when first used; for most operations it never is.
 class Estimate {
  public:
-  // `group`: the same, on all ranks, for all operations of which one is as good as another to learn from.
+  // `group`: a key, the same on all ranks, of operations that can be measured in place of each other.
   Estimate(uint64_t group, std::function<CostEstimate()> make) : group_(group), make_(std::move(make)) {}
   uint64_t group() const { return group_; }
   const CostEstimate& get() const {
@@ -43,35 +43,35 @@ class Estimate {
 
 class Learning {
  public:
-  // A group is complete as soon as its operations took so long together, or are so many.
+  // A group is complete after this total time or this number of operations.
   static constexpr int64_t kGroupNanoseconds = 16'000'000;
   static constexpr size_t kGroupOperations = 16;
 
-  // `frozen`: nothing is learned. A forked child begins with `profile` anew.
+  // `frozen`: the profile does not change. A forked child starts from `profile` again.
   Learning(std::shared_ptr<const Profile> profile, bool frozen) : initial_(std::move(profile)), frozen_(frozen) {}
 
-  // What prices are made from; the same on all ranks.
+  // The profile that costs are computed from; the same on all ranks.
   std::shared_ptr<const Profile> profile() const;
   void freeze() { frozen_ = true; }
-  // Whether `profile` is another than in the beginning.
+  // True if profile() differs from the initial one.
   bool has_learned() const;
 
-  // This rank's own time of an operation that all ranks carried out by the plan that was estimated so.
+  // Records this rank's own time of an operation that all ranks carried out by the estimated plan.
   void measured(std::shared_ptr<const Estimate> estimate, int64_t nanoseconds);
-  // What this rank has measured and the others have not heard of; 0 for nothing.
+  // This rank's measured time that was not yet sent to the others; 0: none.
   int64_t ungathered_nanoseconds() const;
-  // All ranks have gathered what they measured of the operation before: the slowest of them so much.
+  // All ranks have gathered their times of the previous operation; this is the largest.
   void take_slowest(int64_t slowest_nanoseconds);
 
  private:
   struct State {
     std::mutex mutex;
     std::shared_ptr<const Profile> learned;  // null: nothing yet
-    // Null: nothing. A rank without a share may have measured nothing, and hears of the others' time all the same.
+    // Null: nothing. A rank without a share may measure nothing, but still receives the others' time.
     std::shared_ptr<const Estimate> ungathered;
     int64_t ungathered_nanoseconds = 0;
-    std::shared_ptr<const Estimate> group_of;  // null: of nothing yet
-    std::vector<int64_t> group;                // nanoseconds, by that plan
+    std::shared_ptr<const Estimate> group_of;  // the estimate of the current group; null: no group yet
+    std::vector<int64_t> group;                // nanoseconds of the group's operations
     int64_t group_nanoseconds = 0;
   };
 

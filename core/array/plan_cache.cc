@@ -12,7 +12,7 @@ namespace swath {
 namespace {
 
 constexpr size_t kOperationsKept = 64;
-constexpr size_t kPlansOfOperation = 4;  // by other inputs: some of it cached, memory that is not packed, …
+constexpr size_t kPlansOfOperation = 4;  // for different inputs: partly cached, memory that is not packed, …
 
 Request request_of(const Operation& operation, const PlanInputs& inputs) {
   Request request = swath::request_of(operation);
@@ -28,12 +28,13 @@ Request request_of(const Operation& operation, const PlanInputs& inputs) {
   return request;
 }
 
-// Vectors of std::byte compare byte by byte (GCC 12): of a short operation that was a quarter of all instructions.
+// GCC 12 compares vectors of std::byte one byte at a time: this took a quarter of all instructions of a short
+// operation.
 bool is_equal(const std::vector<std::byte>& a, const std::vector<std::byte>& b) {
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0);
 }
 
-// A hash of what all ranks know of an operation and its plan.
+// A hash of the inputs of an operation and its plan that all ranks know.
 uint64_t group_of(const Operation& operation, const PlanInputs& inputs) {
   const std::array<uint64_t, 4> all{operation.key(), inputs.agreed_inputs.key(), inputs.shares,
                                     inputs.will_sync ? 1U : 0U};
@@ -44,7 +45,7 @@ FileRange touched_by(const Operation& operation) {
   const Layout& layout = *operation.array().layout();
   const Decomposition& decomposition = operation.decomposition();
   std::vector<Part> parts = decomposition.together(layout.element_bytes());
-  // A rank without boxes knows nothing of where those of the others are.
+  // A rank without boxes does not know where the boxes of the others are.
   if (parts.empty() && !decomposition.knows_all_ranks()) {
     parts.push_back(selected_part(select_all(layout.shape()), layout.element_bytes()));
   }
@@ -96,7 +97,9 @@ CachedPlan PlanCache::plan(const Operation& operation, const PlanInputs& inputs)
 }
 
 FileRange PlanCache::touched(const Operation& operation) {
-  if (operation.decomposition().is_gathered()) return touched_by(operation);  // the key does not tell them apart
+  if (operation.decomposition().is_gathered())
+    return touched_by(operation);  // the key does not distinguish gathered
+                                   // boxes
   State& state = state_.get();
   const std::lock_guard guard(state.mutex);
   auto& touched = state.entry_of(operation).touched;

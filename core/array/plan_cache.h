@@ -1,6 +1,6 @@
-// Cache of the plans of an array's latest operations. Programs repeat an operation at every time step.
+// Cache of the plans of an array's latest operations: programs repeat operations at every time step.
 //
-// A plan is pure: the same operation, by the same agreed inputs and the same profile, has the same plan.
+// A plan is pure: the same operation with the same agreed inputs and the same profile has the same plan.
 #pragma once
 
 #include <atomic>
@@ -24,17 +24,17 @@ struct FileRange {
   int64_t bytes = 0;
 };
 
-// All that a plan depends on besides the operation.
+// All inputs of a plan besides the operation.
 struct PlanInputs {
   AgreedInputs agreed_inputs;
   std::shared_ptr<const Profile> profile;
-  uint64_t shares = 0;    // of all ranks together; 0 without
+  uint64_t shares = 0;    // a hash of the shares of all ranks; 0: none
   int ranks_of_node = 0;  // of the fullest node
-  bool messages = false;  // some ranks share no memory
+  bool messages = false;  // some ranks share no memory, so they exchange messages
   Capabilities capabilities;
-  bool will_sync = false;  // what is written will be synced
+  bool will_sync = false;  // written bytes will be synced
 
-  // Of one array the capabilities are always the same.
+  // The capabilities of one array never change, so they are not compared.
   friend bool operator==(const PlanInputs& a, const PlanInputs& b) {
     return a.agreed_inputs == b.agreed_inputs && a.profile == b.profile && a.shares == b.shares &&
            a.ranks_of_node == b.ranks_of_node && a.messages == b.messages && a.will_sync == b.will_sync;
@@ -48,12 +48,12 @@ struct CachedPlan {
 
 class PlanCache {
  public:
-  // Of the operation, with the boxes of all ranks where there are boxes.
+  // `operation`: with the boxes of all ranks, if it has boxes.
   CachedPlan plan(const Operation& operation, const PlanInputs& inputs);
-  // From the first byte that any rank touches to the last; of boxes that other ranks have, this rank's own.
+  // From the first byte that any rank touches to the last; if other ranks' boxes are unknown, of this rank's own.
   FileRange touched(const Operation& operation);
 
-  // What the operation was agreed on by the last time, with this rank's own memory then.
+  // The last agreed inputs of the operation, and this rank's own memory then.
   struct Last {
     AgreedInputs agreed_inputs;
     MemoryPlacement own_memory;
@@ -63,7 +63,7 @@ class PlanCache {
 
   void clear();
 
-  // How many plans were made: operations whose plan was not in the cache.
+  // The number of plans made.
   int64_t plans_made() const { return made_; }
 
  private:
@@ -83,7 +83,7 @@ class PlanCache {
     std::mutex mutex;
     std::vector<std::unique_ptr<Entry>> entries;  // the latest last
 
-    Entry& entry_of(const Operation& operation);  // the mutex is held; the reference is good until the next call
+    Entry& entry_of(const Operation& operation);  // the mutex must be held; the reference is valid until the next call
   };
 
   std::atomic<int64_t> made_ = 0;

@@ -11,25 +11,25 @@
 
 namespace swath {
 
-// Of one communicator; all ranks make the same calls in the same order, and so remember the same.
+// Belongs to one communicator. All ranks make the same calls in the same order, so their caches are equal.
 class ShareCache {
  public:
-  // What this rank brings to the agreement: a hash of its boxes, or its view, and its number. The sum of
-  // all ranks' tells all of them.
+  // This rank's contribution to the agreement: a hash of its boxes or its view, and of its number. The sum over all
+  // ranks is the key of all shares.
   static uint64_t key_of(const Operation& operation, int rank);
 
-  // The same of all ranks, where they are known.
+  // The same sum, computed locally; the shares of all ranks must be known.
   static uint64_t key_of_all(const Operation& operation);
 
-  // Collective where these are new: they then travel to each node once. The operation with the shares of all ranks.
-  // Throws Error{kArgument}, on all ranks alike, for boxes that cannot be.
+  // Collective if the shares are new: they are then sent to each node once. Returns the operation with the shares of
+  // all ranks. Throws Error{kArgument}, on all ranks alike, for invalid boxes.
   Operation complete(const Operation& operation, uint64_t key_of_all, Comm& comm);
 
  private:
   std::vector<std::pair<uint64_t, Decomposition>> known_;  // the latest last
 };
 
-// Collective. The same without remembering anything.
+// Collective. The same without a cache.
 Operation gather_shares(const Operation& operation, Comm& comm);
 
 }  // namespace swath

@@ -25,7 +25,7 @@ SharedEngine::Lease SharedEngine::lease() {
   return {*this, make_(), make_solo_comm()};
 }
 
-// One engine stays the stream that an open file is; more of them are streams while they are used.
+// One engine keeps the stream of the open file; further engines are streams only while they are used.
 void SharedEngine::give_back(std::unique_ptr<Engine> engine, std::unique_ptr<Comm> alone) {
   Idles& idles = idles_.get();
   const std::lock_guard guard(idles.mutex);

@@ -1,9 +1,8 @@
-// A pool of engines of one open file, for any number of threads. Each operation leases an engine of its own, and what
-// else only one operation at a time can use.
+// One open file for any number of threads: each operation leases an engine of its own, with its other exclusive
+// resources.
 //
-// A lock around one engine would make threads wait for one another's reads. Engines are cheap, and the file is open
-// once for all of them. A forked child does not use the engines of its parent: their rings and threads are the
-// parent's.
+// A lock around one engine would make threads wait for one another's reads; engines are cheap, and they share one open
+// file. A forked child does not use the parent's engines: their rings and threads belong to the parent.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +20,7 @@ namespace swath {
 
 class SharedEngine {
  public:
-  // Called for each engine that is needed, the first one at once; all must be of the same open file.
+  // Called for each engine that is needed; the first is made at once. All engines must be of the same open file.
   using Make = std::function<std::unique_ptr<Engine>()>;
 
   explicit SharedEngine(Make make);
@@ -34,8 +33,8 @@ class SharedEngine {
 
     Engine* operator->() const { return engine_.get(); }
     Engine& operator*() const { return *engine_; }
-    // The ranks to carry out an operation of `asked` with: of one rank alone not itself, for it keeps windows, which
-    // operations of several threads would share.
+    // The communicator for an operation of `asked`. If `asked` has one rank, the lease has a communicator of its own: a
+    // communicator keeps windows, which operations of several threads must not share.
     Comm& ranks(Comm& asked) const { return asked.size() == 1 ? *alone_ : asked; }
 
    private:
@@ -45,10 +44,10 @@ class SharedEngine {
     SharedEngine* owner_;
     std::unique_ptr<Engine> engine_;
     std::unique_ptr<Comm> alone_;
-    int exceptions_;  // on their way when it was leased
+    int exceptions_;  // exceptions in flight when it was leased
   };
 
-  // For one operation. The engine of an operation that failed is destroyed: it may have transfers under way.
+  // For one operation. The engine of a failed operation is destroyed, with its requests in flight.
   Lease lease();
 
  private:
@@ -59,7 +58,7 @@ class SharedEngine {
   };
   struct Idles {
     std::mutex mutex;
-    std::vector<Idle> list;  // one that does not rest is the first
+    std::vector<Idle> list;  // an engine that does not rest is the first
   };
 
   void give_back(std::unique_ptr<Engine> engine, std::unique_ptr<Comm> alone);

@@ -11,7 +11,7 @@ void SharedLoops::check(int loop) const {
 
 void SharedLoops::hear(const Error& error) { over_.try_emplace(error.os_error(), error); }
 
-// A word that is not heard, for that of a lower rank was, is said again.
+// Sends the message again if the ranks received that of a lower rank instead.
 void SharedLoops::leave(int loop, Comm& comm, const std::string& text) {
   while (!over_.contains(loop)) {
     try {

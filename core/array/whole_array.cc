@@ -1,4 +1,4 @@
-// What is done with an array as a whole: it is filled, synced, completed and closed.
+// Operations on an array as a whole: fill, sync, complete, close.
 #include "array/array_turn.h"
 #include "array/collectively.h"
 
@@ -59,7 +59,7 @@ void Array::sync() {
 }
 
 void Array::sync_file() {
-  // Every write ended with an agreement: nothing that any rank wrote is on its way still.
+  // Every write ended with an agreement: no rank's write is still in progress.
   run_collectively(*comm_, question("sync"), [this] {
     if (is_first_of_node_) file()->sync();
   });

@@ -1,4 +1,4 @@
-// Values as bytes, the same on every machine: little-endian 64-bit numbers, and texts behind their length.
+// Values as bytes, the same on every machine: little-endian 64-bit numbers, and texts preceded by their length.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@ namespace swath {
 class ByteWriter {
  public:
   void put(int64_t value);
-  void put(std::span<const int64_t> values);  // their number first
-  void put(std::string_view text);            // its length first
+  void put(std::span<const int64_t> values);  // the number of values first
+  void put(std::string_view text);            // the length of the text first
   void put_raw(std::span<const std::byte> bytes);
 
   const std::vector<std::byte>& bytes() const { return bytes_; }
@@ -25,20 +25,20 @@ class ByteWriter {
   std::vector<std::byte> bytes_;
 };
 
-// Reads what a ByteWriter wrote, or what anybody sent: throws Error{kFormat} naming the byte where it cannot go on, and
-// never allocates more than there are bytes.
+// Reads what a ByteWriter wrote. The bytes may come from anywhere: throws Error{kFormat} with the byte where they are
+// invalid, and never allocates more than their size.
 class ByteReader {
  public:
-  // `what` is read, for messages; it must outlive the reader, as the bytes must.
+  // `what` names the source, for messages; it must outlive the reader, as the bytes must.
   ByteReader(std::string_view what, std::span<const std::byte> bytes) : what_(what), bytes_(bytes) {}
 
   int64_t number();
-  // The same, of [begin, end).
+  // The same, and the number must be in [begin, end).
   int64_t number_in(int64_t begin, int64_t end, std::string_view name);
   bool flag(std::string_view name) { return number_in(0, 2, name) == 1; }
   std::vector<int64_t> numbers();
   std::string text();
-  // A number of things that take at least `bytes_each`.
+  // The number of items that take at least `bytes_each`.
   int64_t count(int64_t bytes_each);
   void expect_end() const;
 

@@ -1,5 +1,5 @@
-// Time, and waiting in it: the machine's, or a simulation's, where an hour passes as soon as nobody has anything left
-// to do before it is over (comm/simulated.h).
+// Time, and waiting for it: the machine's, or a simulation's, where time jumps ahead when all ranks wait
+// (comm/simulated.h).
 #pragma once
 
 #include <atomic>
@@ -14,26 +14,26 @@ class Clock {
  public:
   virtual ~Clock() = default;
 
-  // Seconds from a beginning that all processes of a node share.
+  // Seconds from a start that is the same for all processes of a node.
   virtual double now() = 0;
   virtual void sleep_until(double time) = 0;
 
-  // Sleeps while `word` is `expected`, until wake_all() or `deadline`. May return early for no reason: ask again. The
-  // word may lie in memory that processes share.
+  // Sleeps while `word` is `expected`, until wake_all() or `deadline`. It may return early without a reason: check
+  // again. The word may be in memory that processes share.
   virtual void wait(std::atomic<uint32_t>& word, uint32_t expected, double deadline) = 0;
   virtual void wake_all(std::atomic<uint32_t>& word) = 0;
 
-  // Whether time is a simulation's, which only its own ranks' threads can wait in.
+  // True for a simulation's clock: only the threads of its ranks can wait on it.
   virtual bool simulated() const { return false; }
 };
 
-// CLOCK_MONOTONIC, and futexes that reach other processes.
+// CLOCK_MONOTONIC, and futexes between processes.
 Clock& real_clock();
 
-// Of this thread: its simulation's where it is a rank of one, else the real one.
+// This thread's clock: its simulation's if it is a rank of one, else the real one.
 Clock& clock_of_thread();
 
-// Makes `clock` that of this thread; null: the real one again.
+// Sets this thread's clock; null: the real one again.
 void set_clock_of_thread(Clock* clock);
 
 }  // namespace swath

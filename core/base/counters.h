@@ -1,4 +1,4 @@
-// What an operation really did, counted where it happened. Plans predict the same names.
+// Counters of an operation, counted where the work is done. Plans predict the same names.
 #pragma once
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 
 namespace swath {
 
-// What a plan predicts and an operation counts.
+// The counts that a plan predicts and an operation measures.
 struct IoAmounts {
   int64_t read_requests = 0;    // file reads handed to the kernel (one vectored call, or one ring entry, is one)
   int64_t write_requests = 0;   // the same for writes
@@ -14,15 +14,15 @@ struct IoAmounts {
   int64_t written_bytes = 0;    // bytes the kernel accepted, holes that were filled included
   int64_t exchanged_bytes = 0;  // bytes that this rank moved from or to another rank's aggregator
   int64_t locks = 0;            // windows locked for read-modify-write
-  int64_t chunks_decoded = 0;   // coded chunks, each as often as it was decoded
-  int64_t decoded_bytes = 0;    // of these chunks, each whole
+  int64_t chunks_decoded = 0;   // coded chunks, one for each time a chunk was decoded
+  int64_t decoded_bytes = 0;    // of these chunks, counted as wholes
   int64_t chunks_encoded = 0;   // the same of those that were encoded
   int64_t buffer_bytes = 0;     // peak of the buffers that the operation itself allocated, this rank's part
 };
 
 struct Counters : IoAmounts {
-  int64_t token_waits = 0;      // times that a stream had to wait for its turn at a target (throttle/)
-  double token_seconds = 0;     // how long: part of transfer_seconds
+  int64_t token_waits = 0;      // times that a stream had to wait for a token of its target (throttle/)
+  double token_seconds = 0;     // the duration of these waits: part of transfer_seconds
   double transfer_seconds = 0;  // waiting for the store
   double exchange_seconds = 0;  // copying between user memory and buffers, and waiting for other ranks
   double total_seconds = 0;
@@ -30,7 +30,7 @@ struct Counters : IoAmounts {
   Counters& operator+=(const Counters& other);
 };
 
-// Calls visit(name, member) for each amount. Whatever adds them up, or shows them to Python, has their names from here.
+// Calls visit(name, member) for each amount: the only list of their names, for sums and for Python.
 template <typename Visit>
 constexpr void for_each_amount(const Visit& visit) {
   visit("read_requests", &IoAmounts::read_requests);
@@ -56,7 +56,8 @@ constexpr void for_each_counter(const Visit& visit) {
   visit("total_seconds", &Counters::total_seconds);
 }
 
-// The sum, but of buffers the larger: those of one operation are there no longer when the next has its own.
+// Adds counters; of buffers it takes the maximum, since an operation frees its buffers before the next allocates its
+// own.
 inline Counters& Counters::operator+=(const Counters& other) {
   const int64_t peak = std::max(buffer_bytes, other.buffer_bytes);
   for_each_counter([&](const char*, auto member) { this->*member += other.*member; });

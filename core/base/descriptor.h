@@ -1,4 +1,4 @@
-// An open file or socket, closed at the end.
+// An open file or socket, closed by the destructor.
 #pragma once
 
 #include <unistd.h>
@@ -17,7 +17,7 @@ class Descriptor {
     std::swap(number_, other.number_);
     return *this;
   }
-  // errno stays that of the call before: what failed is often told after what was open is closed.
+  // Keeps errno: an error is often reported after the descriptor is closed.
   ~Descriptor() {
     const int error = errno;
     if (number_ >= 0) close(number_);

@@ -1,4 +1,4 @@
-// Errors are for the person who reads them: what was wrong, where, what was expected, what to do.
+// Errors for people: what was wrong, where, what was expected, what to do.
 #pragma once
 
 #include <stdexcept>
@@ -7,16 +7,16 @@
 
 namespace swath {
 
-// What went wrong, coarsely: it decides which exception a binding raises.
+// The kind of an error: it decides which exception a binding raises.
 enum class ErrorKind : int {
   kNone = 0,
-  kArgument = 1,      // the caller asked for something impossible; nothing was touched
+  kArgument = 1,      // the caller asked for something impossible; nothing was changed
   kStore = 2,         // the system refused or cut short a transfer; os_error says why
-  kFormat = 3,        // a file's own description of itself cannot be true
+  kFormat = 3,        // a file's metadata is inconsistent
   kDisagreement = 4,  // ranks of one collective operation asked for different things
-  kUnsupported = 5,   // a right request that this build, kernel or file cannot carry out
+  kUnsupported = 5,   // a valid request that this build, kernel or file cannot carry out
   kInternal = 6,      // a bug in Swath
-  kInterrupted = 7,   // it was told to stop (interrupt.h): what was written is partly old, partly new
+  kInterrupted = 7,   // interrupted (interrupt.h): written elements are partly old, partly new
   kLeft = 8,          // a rank has left a loop of all of them (comm/agreement.h); os_error is the loop's number
 };
 
@@ -26,7 +26,7 @@ class Error : public std::runtime_error {
       : std::runtime_error(message), kind_(kind), os_error_(os_error) {}
 
   ErrorKind kind() const { return kind_; }
-  // An errno value, 0 where no system call failed.
+  // An errno value; 0: no system call failed.
   int os_error() const { return os_error_; }
 
  private:

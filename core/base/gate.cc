@@ -17,7 +17,7 @@ void Gate::Inside::admit(Use use) {
   alone = alone || use == Use::kAlone;
 }
 
-// Nobody overtakes those that wait, but who disturbs nobody.
+// Only a concurrent use may overtake waiting threads, since it conflicts with none of them.
 bool Gate::Inside::enters_at_once(Use use) {
   if (!admits(use) || (use != Use::kConcurrent && !waiting.empty())) return false;
   admit(use);
@@ -87,7 +87,7 @@ void Gate::leave(const Reservation& reservation) {
 void Gate::leave(Use use) {
   Inside& inside = inside_.get();
   const std::lock_guard guard(inside.mutex);
-  // A child that was forked inside leaves what nobody is in.
+  // A child forked inside the gate leaves a gate that is empty in the child.
   if (use == Use::kAlone) {
     inside.alone = false;
   } else {

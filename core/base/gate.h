@@ -1,5 +1,5 @@
-// Who may use something now: any number of threads that share it, or one that has it alone, in the order in which they
-// came, and those whom neither disturbs; until it is closed.
+// A fair lock for shared and exclusive use by threads, in the order of their arrival, and for uses that conflict with
+// neither. It can be closed.
 #pragma once
 
 #include <atomic>
@@ -13,32 +13,33 @@
 
 namespace swath {
 
-// Entering takes a mutex and waits only for those who stand in the way. In a forked child nobody is inside: its
-// parent's threads do not exist there.
+// enter() takes a mutex, and waits only for conflicting threads. In a forked child the gate is empty: the parent's
+// threads do not exist there.
 class Gate {
  public:
   enum class Use { kConcurrent, kShared, kAlone };
 
-  // Waits for those that came before and cannot be in together with this one. False: it is closed. Waiting, here and in
-  // close(), may be interrupted (base/interrupt.h), and is then as if it had not begun.
+  // Waits for earlier threads with a conflicting use. Returns false if the gate is closed. An interrupt
+  // (base/interrupt.h) ends a wait, here and in close(), and undoes the call.
   bool enter(Use use);
-  // The same, only where nobody has to be waited for; false: it is closed, or somebody has.
+  // The same without waiting; returns false if the gate is closed, or if it would have to wait.
   bool try_enter(Use use);
   void leave(Use use);
 
-  // A place in the order of those that come, taken now by whoever enters later, in another thread perhaps: who comes
-  // after it waits for it as for one that waits. `ticket` 0: it is inside already.
+  // A place in the order, reserved now for a thread that enters later; the thread may be another one. Later arrivals
+  // wait for it as for a waiting thread. `ticket` 0: already inside.
   struct Reservation {
     Use use;
     uint64_t ticket;
   };
-  // Never waits. Nothing: it is closed.
+  // Never waits. Nullopt if the gate is closed.
   std::optional<Reservation> reserve(Use use);
-  // Waits as enter() does; interrupted, it still has the place. Once, and then leave().
+  // Waits as enter() does; after an interrupt the place stays reserved. Call it once, and then leave().
   void enter(Reservation& reservation);
   // Gives up a place that was not entered, or leaves.
   void leave(const Reservation& reservation);
-  // From now on nobody enters. Returns when all have left, those that waited to enter too. False: it was closed before.
+  // Refuses later arrivals. Returns when all have left, also those that were waiting. Returns false if it was closed
+  // before.
   bool close();
   bool is_closed() const { return closed_; }
 
@@ -46,7 +47,7 @@ class Gate {
   struct Inside {
     std::mutex mutex;
     std::condition_variable changed;
-    std::deque<uint64_t> waiting;  // tickets, the longest first
+    std::deque<uint64_t> waiting;  // tickets, in order of arrival
     uint64_t tickets = 0;
     int64_t concurrent = 0;
     int64_t sharing = 0;
@@ -56,7 +57,7 @@ class Gate {
     void admit(Use use);
     bool enters_at_once(Use use);
     uint64_t queue();
-    // Its ticket may leave the queue then.
+    // The ticket may leave the queue when this returns.
     void wait_for_turn(std::unique_lock<std::mutex>& guard, Use use, uint64_t ticket);
     void leave_queue(uint64_t ticket);
   };
@@ -65,7 +66,7 @@ class Gate {
   PerProcess<Inside> inside_;
 };
 
-// Inside a gate as long as it lives, unless that is closed: then it is false.
+// Enters a gate during its lifetime; converts to false if the gate is closed.
 class GateScope {
  public:
   GateScope(Gate& gate, Gate::Use use) : gate_(gate), use_(use), is_inside_(gate.enter(use)) {}
@@ -83,7 +84,7 @@ class GateScope {
   const bool is_inside_;
 };
 
-// A place at a gate, taken now, as long as it lives, unless that is closed: then it is false.
+// Reserves a place at a gate during its lifetime; converts to false if the gate is closed.
 class GateReservation {
  public:
   GateReservation(Gate& gate, Gate::Use use) : gate_(gate), place_(gate.reserve(use)) {}
@@ -94,7 +95,7 @@ class GateReservation {
   GateReservation& operator=(const GateReservation&) = delete;
 
   explicit operator bool() const { return place_.has_value(); }
-  // Waits for its turn; where it is inside already, does nothing.
+  // Waits for its turn; does nothing if it is already inside.
   void enter() { gate_.enter(*place_); }
 
  private:

@@ -38,7 +38,7 @@ void InterruptScope::ask_if_due() {
   const int64_t now = coarse_nanoseconds();
   if (now < next_nanoseconds_) return;
   const bool is_first = std::exchange(next_nanoseconds_, now + kAskEveryNanoseconds) == 0;
-  if (!is_first) ask();  // who has only begun asks later: most operations are over by then
+  if (!is_first) ask();  // the first question is delayed: most operations are over by then
 }
 
 bool is_interruptible() { return innermost != nullptr; }

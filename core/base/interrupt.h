@@ -1,10 +1,10 @@
-// Work that may be told to stop: by a signal that the program handles, or by the thread that it is done for.
+// Interruptible work: a signal that the program handles, or the thread that started the work, can stop it.
 //
-// The core does not know who tells it. Whoever calls it installs a question for its own thread; whoever stands between
-// two system calls, or wakes from a wait, calls check_interrupt(), which asks from time to time. The answer "stop" is
-// an Error{kInterrupted}, and goes the way of other errors. Without a question nothing is asked, and nothing is thrown.
+// The core does not know the source of interrupts. A caller installs a question for its own thread; the core calls
+// check_interrupt() between system calls and during waits, which asks the question from time to time. The answer "stop"
+// becomes an Error{kInterrupted}, and is handled as other errors. Without a question, nothing is thrown.
 //
-// Only for work that no other rank waits for: one that leaves alone leaves the others waiting for ever.
+// Only for work without other ranks: if one rank stopped alone, the others would wait for it for ever.
 #pragma once
 
 #include <condition_variable>
@@ -16,15 +16,15 @@
 
 namespace swath {
 
-// What one system call moves at most where the work may be told to stop: more would take a slow device too long.
+// The maximum bytes of one system call in interruptible work: more would take a slow device too long.
 inline constexpr int64_t kCallBytesMax = int64_t{16} << 20;
-// Who waits for something else than a system call looks up so often.
+// The interval between checks in waits other than system calls.
 inline constexpr double kLookUpSeconds = 0.1;
 
-// The question of this thread, as long as it lives. One inside another goes before it.
+// Installs this thread's question during its lifetime. A nested one replaces the outer one.
 class InterruptScope {
  public:
-  // True: stop. Asked on this thread, with no lock held that the program could wait for.
+  // True: stop. Called on this thread, without any lock that the program could wait for.
   using Question = std::function<bool()>;
 
   explicit InterruptScope(Question should_stop);
@@ -41,23 +41,23 @@ class InterruptScope {
 
   const Question should_stop_;
   InterruptScope* const outer_;
-  int64_t next_nanoseconds_ = 0;  // of the coarse clock; 0: not begun yet
+  int64_t next_nanoseconds_ = 0;  // of the coarse clock; 0: not started yet
 };
 
-// Whether this thread has a question.
+// True if this thread has a question.
 bool is_interruptible();
 
-// Throws Error{kInterrupted} where the answer is "stop". Asks every 50 ms at most, so that it may be called often.
+// Throws Error{kInterrupted} if the answer is "stop". Asks at most every 50 ms, so it may be called often.
 void check_interrupt();
-// The same, and asks at once: a system call has ended with EINTR, so that a signal has just come.
+// The same, but asks at once: a system call has ended with EINTR, so a signal has just arrived.
 void check_interrupt_now();
 
-// Waits until it is notified, or sooner: whoever waits looks up now and then, with the lock let go of, since the answer
-// may need who waits for this. Throws Error{kInterrupted} where this thread is told to stop; the lock is held then,
-// too.
+// Waits for a notification, or a shorter time: checks for an interrupt from time to time, without the lock, since the
+// answer may need a thread that waits for the lock. Throws Error{kInterrupted} if this thread is interrupted; it holds
+// the lock then, too.
 void wait_interruptibly(std::condition_variable& changed, std::unique_lock<std::mutex>& guard);
 
-// Sleeps until then, and looks up now and then. Not in a simulation, whose time is nobody's to wait for.
+// Sleeps until then, with checks for an interrupt; in a simulation without checks.
 void sleep_unless_interrupted(Clock& clock, double until);
 
 }  // namespace swath

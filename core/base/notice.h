@@ -1,4 +1,4 @@
-// What the person in front of the program should know while it waits, and not only when it fails.
+// Notices to the user while the program waits, before anything has failed.
 #pragma once
 
 #include <functional>
@@ -6,7 +6,7 @@
 
 namespace swath {
 
-// Any thread may call it, with no lock of the core held. Empty, as at first: nobody is told.
+// Any thread may call the handler, without a lock of the core. Empty (the default): no notices.
 void set_notice_handler(std::function<void(const std::string&)> handler);
 
 void notify(const std::string& text);

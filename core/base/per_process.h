@@ -1,5 +1,5 @@
-// What every process has for itself. A forked child finds a new one and leaves the inherited one alone: threads that
-// work on it, locks that are held and rings that the kernel fills are the parent's.
+// An object of which every process has its own. A forked child gets a new one and does not touch the inherited one: its
+// threads, held locks and rings belong to the parent.
 #pragma once
 
 #include <atomic>
@@ -26,7 +26,7 @@ class PerProcess {
     Held* held = held_.load(std::memory_order_acquire);
     if (held->made_in == fork_generation()) return held->value;
     auto own = std::make_unique<Held>();
-    // Another thread of the child may have been first: then `held` is what it made.
+    // If another thread of the child was first, `held` is now its object.
     return held_.compare_exchange_strong(held, own.get()) ? own.release()->value : held->value;
   }
 

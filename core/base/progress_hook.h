@@ -1,8 +1,8 @@
-// The function that a thread of the program calls again and again while it waits in Swath. A library that makes
-// progress only while somebody is in one of its calls, as MPI does, owes others something that they may wait for.
+// A function that threads of the program call repeatedly while they wait in Swath. MPI, for example, makes progress
+// only during its calls, and other ranks may wait for that progress.
 //
-// A wait that is over within a moment does not call it, and takes no longer. Swath's own threads do not call it
-// either: the program may be in that library, and keep it from them.
+// Short waits do not call it, and so are not slower. Swath's own threads do not call it, since the program may be
+// inside that library at the same time.
 #pragma once
 
 #include <condition_variable>
@@ -12,19 +12,18 @@
 
 namespace swath {
 
-// How long a moment is, and the time between two of them.
+// The length of a short wait, and the interval between two calls.
 inline constexpr double kProgressHookSeconds = 0.001;
 
-// For this process, and not for the children that it forks. Called by any thread that waits; throws nothing, and does
-// not wait itself.
+// For this process only, not for forked children. Called by any waiting thread; must not throw or wait.
 using ProgressHook = void (*)();
 void set_progress_hook(ProgressHook function);
 
-// Whether the calling thread has such a function to call.
+// True if the calling thread has such a function.
 bool has_progress_hook();
 void run_progress_hook();
 
-// Waits until it is notified, or sooner, at most so long; without the lock while the function runs.
+// Waits for a notification, or a shorter time up to the maximum; the function is called without the lock.
 void wait_with_progress(std::condition_variable& changed, std::unique_lock<std::mutex>& guard,
                         double seconds_max = kNever);
 

@@ -29,7 +29,7 @@ namespace {
 
 constexpr const char* kEverybodys = "/dev/shm";
 constexpr mode_t kOthers = S_IRWXG | S_IRWXO;
-constexpr int64_t kAttachSecondsMax = 3600;  // a window that has had its name for longer is nobody's any more
+constexpr int64_t kAttachSecondsMax = 3600;  // a window with a name after this time was left behind
 constexpr int kRandomWords = 2;
 
 std::string path_of_folder() {

@@ -1,15 +1,14 @@
-// Who owns a file in shared memory: the files by which processes of one user on one node find each other.
+// Files in shared memory by which one user's processes on a node communicate, and checks of their owner.
 //
-// /dev/shm is everybody's: another user may be first with a file, a link or a folder under any name that can be told
-// beforehand. So all lie in one folder of the user's own, /dev/shm/swath-UID (or $SWATH_SHM_DIR), of mode 0700. The
-// folder, and every file in it, is looked at by its open descriptor before it is trusted: whose it is, who else may use
-// it, whether it is a plain file with one name. Otherwise there is no shared memory here, with a reason.
+// /dev/shm is writable by all users: another user may create a file, link or folder first under any predictable name.
+// So all files are in a folder of the user's own, /dev/shm/swath-UID (or $SWATH_SHM_DIR), with mode 0700. The folder
+// and each file are checked through their open descriptors: the owner, the permissions, and that it is a regular file
+// with one name. If a check fails, there is no shared memory, with a reason.
 //
-// Two kinds of files lie there:
-//   tables    are held (flock) by every process that uses them; the last one removes them
-//   windows   have a name only while the ranks of a node attach; it tells which process made them
-// A process that is killed leaves its own behind. They are removed by the next that opens the folder for the first
-// time.
+// The folder has two kinds of files:
+//   tables    are locked (flock) by every process that uses them; the last one removes them
+//   windows   have a name only while the ranks of a node attach; the name shows which process made them
+// A killed process leaves its files behind. The next process that opens the folder for the first time removes them.
 #pragma once
 
 #include <cstdint>
@@ -23,27 +22,25 @@ namespace swath {
 
 class SharedFolder {
  public:
-  // The user's folder, made where there is none. Null where it cannot be had, or is not the user's alone: `reason` says
-  // which, and what to do.
+  // The user's folder, created if needed. Null if it is not available, or not the user's alone: `reason` says which,
+  // and what to do.
   static std::shared_ptr<const SharedFolder> open(std::string& reason);
 
   const std::string& path() const { return path_; }
 
-  // A new file of ours. Not open, with errno, where that cannot be had.
+  // Creates a file. Not open, with errno, if that fails.
   Descriptor create(const std::string& name) const;
-  // A file that is there already, of ours alone. Not open where there is none (errno: ENOENT), or it cannot be trusted:
-  // `reason`.
+  // Opens an existing file of this user. Not open if it does not exist (errno: ENOENT), or fails the checks: `reason`.
   Descriptor open_file(const std::string& name, std::string& reason) const;
-  // The same, made where there is none.
+  // The same, and creates the file if needed.
   Descriptor open_or_create(const std::string& name, std::string& reason) const;
   void remove(const std::string& name) const;
-  // Of a file that is held by nobody but the caller's `file`, open under this name: removed. Whether it was.
+  // Removes the file of this name if only the caller's open `file` holds a lock on it. Returns whether it did.
   bool remove_if_unheld(const Descriptor& file, const std::string& name) const;
 
   std::vector<std::string> tables() const;
   static std::string table_name(const std::string& what) { return kTablePrefix + what; }
-  // Of a window to be made by this process; nobody can tell it beforehand. Empty, with errno, where the kernel has no
-  // random numbers.
+  // An unpredictable name for a window of this process. Empty, with errno, if the kernel has no random numbers.
   static std::string new_window_name();
 
  private:
@@ -60,11 +57,11 @@ class SharedFolder {
   const Descriptor folder_;
 };
 
-// Holding a file: by one process alone, or by several. Neither waits; false where others hold it otherwise. Going from
-// one to the other lets go for a moment, in which the file may lose its name.
+// Locks a file: for one process, or shared. Neither waits; false if another process has a conflicting lock. Changing
+// between the two unlocks for a moment, in which the file may be removed.
 bool hold_alone(const Descriptor& file);
 bool hold_with_others(const Descriptor& file);
-// Whether the open file can still be found by a name.
+// True if the open file still has a name.
 bool has_name(const Descriptor& file);
 
 }  // namespace swath

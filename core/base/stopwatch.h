@@ -1,4 +1,4 @@
-// How long something takes, on the machine's clock: for counters and measurements, never for waiting (clock.h).
+// Measures durations on the machine's clock: for counters and measurements, never for waiting (clock.h).
 #pragma once
 
 #include <chrono>
@@ -7,7 +7,7 @@ namespace swath {
 
 class Stopwatch {
  public:
-  // Since it was made.
+  // Seconds since construction.
   double seconds() const { return std::chrono::duration<double>(Steady::now() - begin_).count(); }
 
  private:

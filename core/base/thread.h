@@ -1,4 +1,4 @@
-// Threads of a library in somebody else's program.
+// Threads of the library.
 #pragma once
 
 #include <functional>
@@ -6,13 +6,12 @@
 
 namespace swath {
 
-// A thread in which no signal handler of the program runs: a system call that a signal interrupts is then one of a
-// thread that the program knows. Only what the thread does wrong itself (SIGSEGV, SIGBUS) still reaches it.
-// It is called "swath-thread", for whoever looks at the threads of a process. Throws Error{kStore} where the system has
-// no more.
+// A thread that runs no signal handler of the program, so that signals reach the program's own threads. Only signals
+// that the thread causes itself (SIGSEGV, SIGBUS) are delivered to it. Its name is "swath-thread". Throws Error{kStore}
+// if the system has no more threads.
 std::thread start_thread(std::function<void()> body);
 
-// Whether the calling thread is one of these; also of another copy of this library in the process.
+// True if the calling thread is one of these, also of another copy of this library in the process.
 bool is_own_thread();
 
 }  // namespace swath

@@ -1,4 +1,4 @@
-// Numbers as people read them.
+// Numbers as text for people.
 #pragma once
 
 #include <cstdint>

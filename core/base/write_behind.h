@@ -1,5 +1,4 @@
-// Write-behind: where a sync will follow, long writes are cut, and the device begins with each part while the next one
-// is written.
+// Write-behind: if a sync will follow, long writes are cut into parts, and the device writes each part during the next.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +6,6 @@
 namespace swath {
 
 constexpr int64_t kWriteBehindBytes = int64_t{512} << 10;     // a part
-constexpr int64_t kWriteBehindBytesMin = int64_t{256} << 10;  // of less a sync is as fast without
+constexpr int64_t kWriteBehindBytesMin = int64_t{256} << 10;  // a shorter write gains nothing
 
 }  // namespace swath

@@ -1,4 +1,4 @@
-// Threads that begin together, and fail together.
+// Threads that start together and share a failure.
 #pragma once
 
 #include <sched.h>
@@ -12,8 +12,8 @@
 
 namespace swath {
 
-// Thread i has a core of its own, or the i-th in turn. Left to itself the kernel at times puts two that wake each other
-// on one core, where they meet in a tenth of the time and copy one after the other.
+// Pins thread i to a core, round-robin. Otherwise the kernel at times puts two threads that wake each other on one
+// core, where barriers take a tenth of the time and copies run one after another.
 inline void stay_on_core(int thread) {
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
@@ -23,13 +23,13 @@ inline void stay_on_core(int thread) {
     cpu_set_t own;
     CPU_ZERO(&own);
     CPU_SET(core, &own);
-    sched_setaffinity(0, sizeof own, &own);  // of this thread; refused, it goes where it may
+    sched_setaffinity(0, sizeof own, &own);  // for this thread; if refused, it is not pinned
     return;
   }
 }
 
-// Runs body(i, begin) in `threads` threads; each calls begin() once, when it is ready, and returns from it when all are
-// (or when one of them has thrown). Returns when all have ended, and throws what the first one threw.
+// Runs body(i, begin) in `threads` threads. Each calls begin() once when it is ready; begin() returns when all are
+// ready (or one has thrown). Returns when all have ended, and throws the first error.
 inline void run_at_once(int threads, const std::function<void(int, const std::function<void()>&)>& body) {
   std::barrier<> ready(threads);
   std::mutex mutex;

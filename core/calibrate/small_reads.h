@@ -1,4 +1,4 @@
-// What one small contiguous read costs from request to bytes, beside the system call alone.
+// The cost of one small contiguous read from request to bytes, compared with the system call alone.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,14 @@
 
 namespace swath {
 
-// Seconds of one read, a number a repetition.
+// Seconds of one read; one number for each repetition.
 struct SmallReads {
   std::vector<double> pread;
   std::vector<double> core;  // request, plan, run, by a solo comm
 };
 
-// Reads `bytes` at a time from places all over the file, `calls` times by each way in each repetition.
-// Throws Error{kArgument} where there are no such reads.
+// Reads `bytes` at a time from places all over the file, `calls` times by each way in each repetition. Throws
+// Error{kArgument} if no such read exists.
 SmallReads time_small_reads(const std::string& path, int64_t bytes, int calls, int repetitions);
 
 }  // namespace swath

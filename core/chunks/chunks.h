@@ -1,12 +1,12 @@
-// Reading and writing arrays of coded chunks, many chunks at a time, each from its file straight to where its elements
-// belong. From one process; ranks are not known here.
+// Reads and writes arrays of coded chunks, many chunks at a time, each directly between its file and the elements'
+// memory. Local: it does not know of ranks.
 //
-// Chunks of a table, which lie in one file, have no place there before it is known how long they are encoded: they are
-// encoded, given a place by whoever keeps the table, and written there (array/chunk_writing.h).
+// Chunks of a table are in one file, where they have no place before their encoded size is known: they are encoded, the
+// owner of the table places them, and then they are written (array/chunk_writing.h).
 //
-// Memory of a read: as many workers as counters.buffer_bytes says, each with one stored and one decoded chunk (and what
-// a chain of several codecs needs between two of them); a chunk that the caller's memory holds in one piece is decoded
-// there, and an uncompressed one read there.
+// Memory of a read: the number of workers in counters.buffer_bytes, each with one stored and one decoded chunk (and
+// intermediate buffers for several codecs). A chunk whose elements are contiguous in the caller's memory is decoded
+// there, and an uncompressed one is read there.
 #pragma once
 
 #include <atomic>
@@ -26,41 +26,41 @@
 
 namespace swath {
 
-// The elements of this process, and where they are in its memory: one address a part.
+// This process's elements, and their memory: one address a part.
 struct ChunkMemory {
   std::span<const Part> parts;
   std::span<std::byte* const> addresses;
 };
 
 struct ChunkOptions {
-  int64_t buffer_bytes_max = int64_t{256} << 20;  // of all workers; one works in any case
-  int ranks_of_node = 1;                          // with whom the cores are shared
-  std::atomic<int64_t>* bytes_done = nullptr;     // for whoever watches
-  EngineOptions engine = {.engine = "posix"};     // how files are opened, and what moves their bytes
-  MakeStream make_stream;                         // each worker is one; empty: streams that wait for nobody
+  int64_t buffer_bytes_max = int64_t{256} << 20;  // of all workers; at least one worker runs in any case
+  int ranks_of_node = 1;                          // the number of ranks that share the cores
+  std::atomic<int64_t>* bytes_done = nullptr;     // watched from another thread
+  EngineOptions engine = {.engine = "posix"};     // how files are opened, and which engine moves their bytes
+  MakeStream make_stream;                         // a stream for each worker; empty: streams without throttling
 
-  // How many may work, each with so many bytes.
+  // The limits for workers of so many bytes each.
   WorkerLimits workers(int64_t worker_bytes) const;
 };
 
-// What one of the threads of an operation works with, at most.
+// The maximum buffers of one thread of an operation.
 int64_t buffer_bytes_of_thread(const CodedArray& array, Direction direction);
 
-// A chunk that is read, which must hold elements of this process. `room`: where others will find all of it decoded, of
-// which somebody wants the bytes `wanted`; null where nobody else does.
+// A chunk to read; it must hold elements of this process. `room`: memory in which other processes find it decoded, at
+// least its bytes `wanted`; null: no other process needs it.
 struct ChunkTask {
   int64_t chunk = 0;
   std::byte* room = nullptr;
   ByteRange wanted = {};
 };
 
-// A chunk that another process has decoded, whole.
+// A decoded chunk of another process, whole.
 struct DecodedChunk {
   int64_t chunk;
   const std::byte* bytes;
 };
 
-// A reading in several steps, by the same open files and with the same memory. Errors are those of read_chunks().
+// A read in several steps, with the same open files and memory. Throws the errors of read_chunks().
 class ChunkReader {
  public:
   ChunkReader(const CodedArray& array, const ChunkMemory& memory, const ChunkOptions& options);
@@ -68,17 +68,17 @@ class ChunkReader {
   ChunkReader(const ChunkReader&) = delete;
   ChunkReader& operator=(const ChunkReader&) = delete;
 
-  // Whether a chunk holds elements of this process.
+  // True if a chunk holds elements of this process.
   bool needs(int64_t chunk) const;
-  // The chunks that do, by unit and in each in C order.
+  // These chunks, by unit and in each in C order.
   std::vector<int64_t> needed() const;
 
-  // What will be read, in this order: each chunk that is needed, where nothing is set.
+  // The chunks to read, in this order. Default: all needed chunks.
   void set_tasks(const std::vector<ChunkTask>& tasks);
   int64_t tasks() const;
-  // Reads those of tasks [first, last), decodes them, and puts this process's elements to their places.
+  // Reads and decodes the tasks [first, last), and copies this process's elements to their places.
   Counters read(int64_t first, int64_t last);
-  // Takes this process's elements out of chunks that it needs. Their bytes count as exchanged.
+  // Copies this process's elements from chunks that it needs. Their bytes count as exchanged.
   Counters take(std::span<const DecodedChunk> chunks);
 
  private:
@@ -86,39 +86,39 @@ class ChunkReader {
   std::unique_ptr<Reading> reading_;
 };
 
-// Reads the elements of the parts. Chunks that are not stored have the fill value. Throws Error{kFormat} naming chunk,
-// file, offset and what is wrong; elements may then be old or new.
+// Reads the elements of the parts. Absent chunks have the fill value. Throws Error{kFormat} with chunk, file, offset
+// and problem; elements may then be old or new.
 Counters read_chunks(const CodedArray& array, const ChunkMemory& memory, const ChunkOptions& options);
 
-// Units (chunks, or shards) that this rank's parts touch. `shared` ones hold elements of other ranks, too: no two ranks
-// may write one at a time.
+// Units (chunks, or shards) that this rank's parts touch. `shared` units hold elements of other ranks, too: only one
+// rank at a time may write one.
 struct TouchedUnits {
   std::vector<int64_t> own;
   std::vector<int64_t> shared;
 };
 TouchedUnits touched_units(const CodedArray& array, const Decomposition& decomposition, int rank);
 
-// Writes the elements that lie in `units`, each of which is replaced as a whole: a reader finds the old or the new one.
-// Elements of a unit that no part holds keep their value. Not for chunks of a table.
+// Writes the elements in `units`. Each unit is replaced as a whole: readers see the old or the new one. Elements that
+// no part holds keep their value. Not for chunks of a table.
 Counters write_chunks(const CodedArray& array, const ChunkMemory& memory, std::span<const int64_t> units,
                       const ChunkOptions& options);
 
-// A chunk of a table as it is to be stored, wherever it will have a place.
+// An encoded chunk of a table, before it has a place.
 struct EncodedChunk {
   int64_t chunk = 0;
-  uint32_t skipped = 0;  // codecs that were left out
+  uint32_t skipped = 0;  // codecs that were skipped
   std::vector<std::byte> bytes;
 };
 struct EncodedChunks {
   std::vector<EncodedChunk> chunks;
   Counters counters;
 };
-// What is to be written into a chunk: at least one piece.
+// The elements to write to a chunk: at least one piece.
 using PiecesOfChunk = std::function<std::vector<ChunkPiece>(size_t index)>;
 
-// How many chunks encode_chunks() may be given, so that it and its result stay within the options' memory; at least 1.
+// The maximum number of chunks for encode_chunks() within the memory of the options; at least 1.
 int64_t encoded_at_once(const CodedArray& array, const ChunkOptions& options);
-// Encodes chunks of a table. Elements that no piece holds keep their value, which is read from where the table says.
+// Encodes chunks of a table. Elements without a piece keep their value, which is read from the chunk's current place.
 EncodedChunks encode_chunks(const CodedArray& array, std::span<const int64_t> chunks, const PiecesOfChunk& pieces,
                             const ChunkOptions& options);
 

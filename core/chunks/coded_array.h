@@ -1,7 +1,7 @@
-// An array whose chunks are coded: a grid of chunks, how their bytes are coded, and where each one is stored.
+// An array of coded chunks: the grid of chunks, their codecs, and where each chunk is stored.
 //
-// A *unit* is what is stored, and replaced, as one: a chunk, or a shard, which is a file with a grid of chunks and an
-// index of where they lie in it.
+// A *unit* is stored, and replaced, as a whole: a chunk, or a shard, which is a file with a grid of chunks and an index
+// of their places in it.
 #pragma once
 
 #include <cstddef>
@@ -16,16 +16,16 @@
 
 namespace swath {
 
-inline constexpr int64_t kIndexEntryBytes = 16;  // of one chunk in the index of a shard
+inline constexpr int64_t kIndexEntryBytes = 16;  // of one chunk in a shard's index
 
 // All chunks in one file, as in HDF5. One entry a chunk of the grid, in C order.
 struct ChunkTable {
   std::vector<int64_t> offsets;   // -1: not stored
   std::vector<int64_t> bytes;     // stored
-  std::vector<uint32_t> skipped;  // codecs that were left out of this chunk
+  std::vector<uint32_t> skipped;  // codecs that were skipped for this chunk
 };
 
-// A file a unit, in one folder: chunk (1, 2) is "c/1/2", "1.2" and so on.
+// One file a unit, in one folder: chunk (1, 2) is "c/1/2", "1.2" and so on.
 struct ChunkFiles {
   std::string first;      // before the coordinates: "c/" or nothing
   std::string separator;  // between them
@@ -35,7 +35,7 @@ struct ChunkFiles {
 };
 
 // Source: Zarr version 3, codec sharding_indexed 1.0. The index has two 64-bit numbers a chunk, in C order: the offset
-// in the file and the bytes stored, both all ones where the chunk is not stored.
+// in the file and the stored bytes; both are all ones if the chunk is absent.
 struct Shards {
   ChunkFiles files;
   Shape shape;  // in elements; a multiple of the chunk's
@@ -53,29 +53,29 @@ struct CodedArray {
   std::vector<std::byte> fill;  // one element
   std::variant<ChunkTable, ChunkFiles, Shards> places;
 
-  // Throws Error{kFormat} where this cannot be an array.
+  // Throws Error{kFormat} if the description is inconsistent.
   void check() const;
 
   int64_t chunk_bytes() const { return element_count(chunk_shape) * element_bytes; }
-  // One chunk as a panel of its decoded bytes.
+  // A chunk as a panel of its decoded bytes.
   Panel chunk(int64_t position) const;
   // "chunk (1, 2) of store.zarr/temperature"
   std::string chunk_name(int64_t position) const;
 
   const Shards* shards() const { return std::get_if<Shards>(&places); }
   const Shape& unit_shape() const { return shards() == nullptr ? chunk_shape : shards()->shape; }
-  // The unit that a chunk is stored in, and where it stands in the unit's index.
+  // The unit of a chunk, and its position in the unit's index.
   struct InUnit {
     int64_t unit;
     int64_t index;
   };
   InUnit unit_of(int64_t chunk) const;
   int64_t chunks_of_unit() const;  // 1 without shards
-  // The chunks of a unit, one entry of the index each, in its order; -1 where an entry lies beyond the array.
+  // The chunks of a unit, in the order of its index; -1 for an entry beyond the array.
   std::vector<int64_t> chunks_in(int64_t unit) const;
-  // For planning. It refers to this array. Of files nothing is known but what all have in common.
+  // For planning. It refers to this array. For files, it holds only what is common to all.
   ChunkGrid grid() const;
-  // The unit's file, in the folder; only where there is one.
+  // The name of the unit's file in the folder, if chunks are files.
   std::string file_name(int64_t unit) const;
 };
 

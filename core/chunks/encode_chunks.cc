@@ -7,16 +7,16 @@
 namespace swath {
 namespace {
 
-// Of one worker: a chunk decoded, as it is stored now, and what a chain of codecs needs between two of them.
+// The memory of one worker: a decoded chunk in its stored state, and buffers between the codecs of a chain.
 int64_t worker_bytes(const CodedArray& array) {
   const int64_t decoded = array.chunk_bytes();
   return decoded + 3 * array.codecs.stored_bytes_max(decoded);
 }
 
-// Encoding computes, and does not wait: no more workers than cores.
+// Encoding does not wait for a device: no more workers than cores.
 WorkerLimits encoders(const CodedArray& array, const ChunkOptions& options) {
   ChunkOptions of_workers = options;
-  of_workers.buffer_bytes_max /= 2;  // the other half: what they have made
+  of_workers.buffer_bytes_max /= 2;  // the other half is for their results
   WorkerLimits limits = of_workers.workers(worker_bytes(array));
   limits.most = limits.first;
   return limits;

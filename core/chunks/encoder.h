@@ -1,4 +1,4 @@
-// Chunks as they will be stored, made of elements in memory and, where these are not all, of what is stored now.
+// Encodes chunks from elements in memory, and from the stored chunk for elements that are not in memory.
 #pragma once
 
 #include <cstddef>
@@ -14,19 +14,19 @@
 
 namespace swath {
 
-// Elements of one chunk: where they lie in it when it is decoded, and where in memory (`memory` is place 0).
+// Elements of one chunk: their places in the decoded chunk and in memory (`memory` is place 0).
 struct ChunkPiece {
   Regions regions;
   const std::byte* memory;
 };
 
-// For any number of threads.
+// May be used by any number of threads.
 class ChunkEncoder {
  public:
   ChunkEncoder(const CodedArray& array, const StoredChunks& stored) : array_(array), stored_(stored) {}
 
-  // The chunk, at least one piece of which is given, with these elements and its other ones as they are, in the
-  // worker's memory. `shard`: of the chunk's unit, null without shards. `skipped`: see CodecChain::encode.
+  // Encodes a chunk from at least one piece; its other elements keep their stored value. The result is in the worker's
+  // memory. `shard`: the shard of the chunk, null without shards. `skipped`: see CodecChain::encode.
   std::span<const std::byte> encode(int64_t chunk, std::span<const ChunkPiece> pieces,
                                     const std::shared_ptr<const ShardFile>& shard, Worker& worker,
                                     uint32_t* skipped = nullptr) const;
@@ -39,7 +39,7 @@ class ChunkEncoder {
   const StoredChunks& stored_;
 };
 
-// The elements of a chunk that the parts of `indices` hold.
+// The elements of a chunk that the parts at `indices` hold.
 std::vector<ChunkPiece> pieces_of(const CodedArray& array, int64_t chunk, std::span<const Part> parts,
                                   std::span<std::byte* const> addresses, std::span<const size_t> indices);
 

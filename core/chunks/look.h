@@ -1,4 +1,4 @@
-// What is stored of chunks, found by looking at the sizes of files and the indices of shards. No chunk is read.
+// Finds which chunks are stored, by the sizes of files and the indices of shards. It reads no chunk.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace swath {
 
-// What a look found.
+// The result of a look.
 struct ChunkLook {
-  ChunkGrid grid;                // of the array; knows what was seen
-  std::optional<double> cached;  // part of the bytes seen that is in the page cache; nothing: not known
+  ChunkGrid grid;                // the grid of the array, with what was found
+  std::optional<double> cached;  // the cached part of the bytes found; nullopt: unknown
 };
 
-// Looks at the units that hold elements of the parts; where there are more than `units_max`, at so many of them, spread
-// over all. Where a look fails nothing is known: reading will say why.
+// Looks at the units that hold elements of the parts; if there are more than `units_max`, at so many of them, evenly
+// spread. A failed look yields nothing: the read will report the error.
 ChunkLook look_at_chunks(const CodedArray& array, std::span<const Part> parts, const ChunkOptions& options,
                          int64_t units_max);
 

@@ -1,4 +1,4 @@
-// A coded chunk that is about to get its place in a file.
+// A coded chunk that is about to be placed in a file.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace swath {
 
-// What a chunk of a table takes in the file: `at` is its place in the grid. `is_recoded`: it takes as many bytes as are
-// stored of it now, and other codecs are left out, which HDF5 does not take note of where the size stays.
+// The size of a chunk of a table in the file; `at` is its position in the grid. `is_recoded`: its size equals the
+// stored one, but other codecs are skipped, a change that HDF5 does not notice if the size stays.
 struct NewChunk {
   Shape at;
   int64_t bytes = 0;

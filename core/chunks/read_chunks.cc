@@ -17,8 +17,9 @@
 namespace swath {
 namespace {
 
-constexpr int64_t kWindowBytes = int64_t{256} << 10;  // stays in a core's cache until it is gathered from
-constexpr int64_t kHoleBytes = int64_t{8} << 10;      // costs more to read, from the page cache, than another request
+constexpr int64_t kWindowBytes = int64_t{256} << 10;  // fits in a core's cache until its elements are gathered
+constexpr int64_t kHoleBytes = int64_t{8} << 10;  // a longer hole costs more to read from the page cache than another
+                                                  // request
 
 // Positions [k * n, (k + 1) * n) have no hole between them that is worth leaving out, but one may follow them. Told by
 // the first holes of each dimension: every seventh of 1024 rows of 4 KiB, a column every 28 bytes: the 147 of one row.
@@ -55,22 +56,22 @@ class SharedShard {
   int64_t tasks_left_ = 0;
 };
 
-// Chunks whose turn comes soon, by task: their files are open, and the device has been told to read them, so that it
-// does not rest while chunks before them are decoded.
+// The next chunks, by task: their files are open, and prefetched, so that the device stays busy while earlier chunks
+// are decoded.
 class ReadAhead {
  public:
   // As many chunks ahead as decode to kAheadBytes: at least 4, to keep a device busy; at most 32, each an open file.
   ReadAhead(int64_t tasks, int64_t chunk_bytes)
       : tasks_(tasks), ahead_(std::clamp<int64_t>(kAheadBytes / std::max<int64_t>(chunk_bytes, 1), 4, 32)) {}
 
-  // What was found for a task, whose turn it is; nothing where nobody has looked.
+  // The place of a task's chunk; nullopt if it was not looked up yet.
   std::optional<StoredChunk> take(int64_t task) {
     const std::lock_guard lock(mutex_);
     begun_ = std::max(begun_, task + 1);
     const auto found = found_.extract(task);
     return found.empty() ? std::nullopt : std::optional(found.mapped());
   }
-  // The next task behind `task` that nobody has looked for; nothing where it is too far away.
+  // The next task after `task` that was not looked up yet; nullopt if it is too far ahead.
   std::optional<int64_t> next(int64_t task) {
     const std::lock_guard lock(mutex_);
     next_ = std::max(next_, begun_);
@@ -79,7 +80,7 @@ class ReadAhead {
   }
   void keep(int64_t task, StoredChunk stored) {
     const std::lock_guard lock(mutex_);
-    if (task >= begun_) found_.emplace(task, std::move(stored));  // else another worker was faster
+    if (task >= begun_) found_.emplace(task, std::move(stored));  // otherwise another worker was faster
   }
 
  private:
@@ -88,12 +89,12 @@ class ReadAhead {
   const int64_t tasks_;
   const int64_t ahead_;
   std::mutex mutex_;
-  int64_t next_ = 0;   // to be looked for
+  int64_t next_ = 0;   // the next task to look up
   int64_t begun_ = 0;  // all before it
   std::map<int64_t, StoredChunk> found_;
 };
 
-// Of one thread.
+// The memory of one thread.
 int64_t reader_bytes(const CodedArray& array) {
   const int64_t decoded = array.chunk_bytes();
   const int64_t coded = array.codecs.is_plain() ? 0 : array.codecs.stored_bytes_max(decoded);
@@ -163,7 +164,7 @@ class ChunkReader::Reading {
   }
   const TouchedChunk& touched_at(int64_t task) const { return touched_.chunks()[task_at(task).touched]; }
 
-  // Once, when all tasks are known.
+  // Called once, when all tasks are known.
   void begin() {
     if (ahead_) return;
     ahead_.emplace(tasks(), array_.chunk_bytes());
@@ -204,8 +205,8 @@ class ChunkReader::Reading {
     return stored_.find(chunk.chunk, shard_of_[static_cast<size_t>(task)]->get(stored_, chunk.unit, worker));
   }
 
-  // So that the device does not rest while chunks are decoded, or elements picked from them. Plain chunks that are read
-  // in one piece keep it busy themselves.
+  // Keeps the device busy while chunks are decoded, or elements picked from them. Uncoded chunks read in one piece keep
+  // it busy themselves.
   void look_ahead(int64_t task, const std::optional<StoredChunk>& stored, Worker& worker) {
     bool has_told = false;
     while (const std::optional<int64_t> next = ahead_->next(task)) {
@@ -218,7 +219,7 @@ class ChunkReader::Reading {
         ahead_->keep(*next, std::move(*found));
       } catch (const Error& error) {
         if (error.kind() == ErrorKind::kInterrupted) throw;
-        return;  // whose turn it is will find it again, and say so
+        return;  // the read of this task will report the error
       }
     }
   }
@@ -260,7 +261,7 @@ class ChunkReader::Reading {
 
   std::span<std::byte> decoded_room(Worker& worker) const { return worker.decoded.at_least(array_.chunk_bytes()); }
 
-  // Whether the elements are one piece of the chunk, and one piece of memory.
+  // True if the elements are one piece of the chunk, and one piece of memory.
   static bool is_one_piece(const Regions& regions) { return regions.is_dense() && regions.runs() == 1; }
 
   void place(const Regions& regions, std::span<const std::byte> decoded, int64_t offset, std::byte* address) const {
@@ -284,7 +285,7 @@ class ChunkReader::Reading {
     place(regions, decoded, 0, address);
   }
 
-  // The elements of all parts.
+  // Copies the elements of all parts.
   int64_t place_all(const TouchedChunk& chunk, std::span<const std::byte> decoded) const {
     const Panel panel = array_.chunk(chunk.chunk);
     int64_t bytes = 0;
@@ -296,11 +297,11 @@ class ChunkReader::Reading {
     return bytes;
   }
 
-  // Only from the first byte that is wanted to the last; straight into place where that is one piece.
+  // Reads from the first wanted byte to the last; without a buffer if that is one piece.
   void read_plain(const TouchedChunk& chunk, const StoredChunk& stored, const Regions& regions, std::byte* address,
                   Worker& worker) {
     if (stored.bytes != array_.chunk_bytes()) {
-      stored_.read_and_decode(chunk.chunk, stored, decoded_room(worker), worker);  // says what is wrong
+      stored_.read_and_decode(chunk.chunk, stored, decoded_room(worker), worker);  // reports the problem
     }
     const int64_t begin = regions.begin_offset();
     const auto bytes = static_cast<size_t>(regions.end_offset() - begin);
@@ -317,8 +318,8 @@ class ChunkReader::Reading {
     place(regions, rest, regions.count(), window, rest_begin, address);
   }
 
-  // Window by window, wide holes left out, for as long as the page cache has them; returns the first position that it
-  // has not. What must come from the device comes in one piece: a hole costs less than another request.
+  // Reads window by window without wide holes, as long as the page cache has them; returns the first position that is
+  // not cached. The device reads the rest in one piece: a hole costs less than another request.
   int64_t read_from_cache(const StoredChunk& stored, const Regions& regions, std::byte* address, Worker& worker) const {
     const int64_t together = positions_together(regions);
     const auto room = decoded_room(worker);

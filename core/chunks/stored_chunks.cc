@@ -20,7 +20,7 @@ constexpr uint64_t kAbsent = UINT64_MAX;
 
 [[noreturn]] void fail_format(const std::string& what) { throw Error(ErrorKind::kFormat, what); }
 
-// How often this thread has gone to sleep of its own accord: for the device, in a read.
+// The number of voluntary context switches of this thread: waits for the device during reads.
 int64_t sleeps() {
   struct rusage usage = {};
   return ::getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_nvcsw : 0;
@@ -192,7 +192,8 @@ void fill_with(std::span<std::byte> room, std::span<const std::byte> element) {
   }
   size_t done = std::min(element.size(), room.size());
   std::memcpy(room.data(), element.data(), done);
-  for (size_t more = 0; done < room.size(); done += more) {  // what is filled is copied behind itself
+  for (size_t more = 0; done < room.size(); done += more) {  // copies the filled part to the bytes after it, doubling
+                                                             // it
     more = std::min(done, room.size() - done);
     std::memcpy(room.data() + done, room.data(), more);
   }

@@ -1,5 +1,4 @@
-// Where the stored bytes of chunks are, and reading them. A stream that takes turns gives its token back before what
-// was read is decoded.
+// Finds and reads the stored bytes of chunks. A throttled stream gives its token back before the chunk is decoded.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +17,10 @@ namespace swath {
 // A shard's file with its index.
 struct ShardFile {
   std::shared_ptr<const StoredFile> file;
-  std::vector<uint64_t> index;  // offset and bytes of each chunk, both kAbsent where it is not stored
+  std::vector<uint64_t> index;  // offset and bytes of each chunk; both kAbsent if the chunk is absent
 };
 
-// Stored bytes [offset, offset + bytes) of a file that stays open as long as this does.
+// Stored bytes [offset, offset + bytes) of a file, which this object keeps open.
 struct StoredChunk {
   std::shared_ptr<const StoredFile> file;
   int64_t offset = 0;
@@ -29,33 +28,33 @@ struct StoredChunk {
   uint32_t skipped = 0;
 };
 
-// Opens what is needed; from several threads at once. Throws Error{kStore} where the system refuses, Error{kFormat}
-// where an index or a size cannot be true.
+// Opens files on demand; for several threads. Throws Error{kStore} for errors of the system, Error{kFormat} for an
+// invalid index or size.
 class StoredChunks {
  public:
   StoredChunks(const CodedArray& array, const EngineOptions& options, MakeStream make_stream);
 
-  // The folder that the array's files are in; only where there is one.
+  // The folder of the array's files, if chunks are files.
   const FolderStore& folder() const { return *folder_; }
-  // Who moves the bytes that this worker reads and writes.
+  // The stream of this worker's reads and writes.
   Stream& stream_of(Worker& worker) const;
-  // To be kept while several workers may come: the first one is then not served as a stream that is alone, without a
-  // token.
+  // The caller keeps it while several workers may run: the first worker then counts as one of several streams, and
+  // takes tokens.
   std::unique_ptr<Stream> second_stream(const WorkerLimits& limits) const;
 
-  // Where a chunk is stored; nothing where it is not. `shard`: of the chunk's unit, null without shards.
+  // Where a chunk is stored; nullopt if it is absent. `shard`: the shard of the chunk, null without shards.
   std::optional<StoredChunk> find(int64_t chunk, const std::shared_ptr<const ShardFile>& shard) const;
-  // The shard of a unit with its index; null where there is none.
+  // The shard of a unit with its index; null if it is absent.
   std::shared_ptr<const ShardFile> open_shard(int64_t unit, Worker& worker) const;
 
-  // Asks the device for a chunk that will be read, all of it, and waits for nothing. A hint.
+  // Prefetches a chunk from the device; a hint that does not wait.
   void will_need(const StoredChunk& stored, Worker& worker) const;
-  // Fills `room` from `offset` of the file on. Throws Error{kFormat} where the file ends before.
+  // Fills `room` from `offset` of the file on. Throws Error{kFormat} if the file is too short.
   void read(const StoredFile& file, int64_t offset, std::span<std::byte> room, Worker& worker) const;
-  // The same without waiting for the device: false where the page cache has not all of it. `room` is then anything.
+  // The same without a wait for the device: false if a part is not cached. `room` is then undefined.
   bool read_cached(const StoredFile& file, int64_t offset, std::span<std::byte> room, Worker& worker) const;
-  // The decoded bytes of a stored chunk, in `decoded`; of them those `wanted` (CodecChain::decode). Throws
-  // Error{kFormat} naming chunk, file, offset and what is wrong.
+  // Reads and decodes a stored chunk to `decoded`, at least its bytes `wanted` (CodecChain::decode). Throws
+  // Error{kFormat} with chunk, file, offset and problem.
   void read_and_decode(int64_t chunk, const StoredChunk& stored, std::span<std::byte> decoded, Worker& worker,
                        std::optional<ByteRange> wanted = std::nullopt) const;
 
@@ -66,7 +65,7 @@ class StoredChunks {
   std::shared_ptr<const StoredFile> only_file_;  // of a table
 };
 
-// Where memory ran out for a chunk. Says how much it takes: Error{kStore}.
+// Throws Error{kStore} for a chunk without memory, with the bytes that it needs.
 [[noreturn]] void fail_memory(const CodedArray& array, int64_t chunk);
 
 // `count` times one element.

@@ -1,4 +1,4 @@
-// Which chunks hold elements of which parts, and which units those of which ranks.
+// Which chunks hold elements of which parts, and which units hold elements of which ranks.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace swath {
 struct TouchedChunk {
   int64_t unit;
   int64_t chunk;
-  size_t first_part;  // of those that touch it
+  size_t first_part;  // of the parts that touch it
   size_t part_count;
 };
 
@@ -24,7 +24,7 @@ class TouchedChunks {
   TouchedChunks(const CodedArray& array, std::span<const Part> parts);
 
   const std::vector<TouchedChunk>& chunks() const { return chunks_; }
-  // Where a chunk stands in it; nothing where it is not among them.
+  // The index of a chunk in this list; nullopt if it is not there.
   std::optional<size_t> find(const CodedArray& array, int64_t chunk) const;
   // Indices of the parts that touch it.
   std::span<const size_t> parts(const TouchedChunk& chunk) const {
@@ -36,8 +36,7 @@ class TouchedChunks {
   std::vector<size_t> parts_;
 };
 
-// How much of each unit the ranks of a decomposition hold. Of one thread at a time: parts are made when they are
-// needed.
+// Which part of each unit each rank of a decomposition holds. For one thread at a time: it computes parts on demand.
 class UnitShares {
  public:
   UnitShares(const CodedArray& array, const Decomposition& decomposition) : array_(array), ranks_(decomposition) {
@@ -46,9 +45,9 @@ class UnitShares {
 
   const std::vector<Part>& parts(int rank);
   int64_t bytes(int64_t unit, int rank);
-  // Those that hold elements of it, ascending.
+  // The ranks with elements of the unit, ascending.
   std::vector<int> ranks_of(int64_t unit);
-  // Whether a rank holds all of its elements, so that nobody else does: none is written twice.
+  // True if a rank holds all of its elements, so that no other rank does: no element is written twice.
   bool holds_all(int64_t unit, int rank);
 
  private:

@@ -21,7 +21,7 @@ namespace {
 
 constexpr int kWorkersMax = 32;
 constexpr double kWindowSeconds = 0.02;
-constexpr int64_t kWindowTasks = 4;  // a reader
+constexpr int64_t kWindowTasks = 4;  // for each reader
 constexpr double kSleepingPart = 0.5;
 constexpr double kGain = 1.04;
 
@@ -47,7 +47,7 @@ class Pool {
     }
     work(true);
     wait_for_others();
-    // No thread is added any more once this one found no task left.
+    // No thread is added after this one has found no task.
     for (std::thread& thread : threads_) thread.join();
     if (error_ != nullptr) std::rethrow_exception(error_);
     counters_.total_seconds = watch.seconds();
@@ -74,7 +74,7 @@ class Pool {
     work(false);
   }
 
-  // Not by join(), which does not look up.
+  // Used instead of join(), which does not check for interrupts.
   void wait_for_others() {
     std::unique_lock lock(mutex_);
     const auto is_alone = [this] { return running_ == 0; };
@@ -113,7 +113,7 @@ class Pool {
     double slept_before = worker.slept_seconds;
     std::unique_lock lock(mutex_);
     while (next_ < count_) {
-      if (!is_caller && running_ > control_.readers() - 1) break;  // one too many
+      if (!is_caller && running_ > control_.readers() - 1) break;  // more readers than wanted
       const int64_t mine = next_++;
       lock.unlock();
       int64_t bytes = 0;

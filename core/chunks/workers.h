@@ -1,4 +1,4 @@
-// Threads that read and decode chunks, and how many of them there are at a moment.
+// Threads that read and decode chunks, and their number.
 #pragma once
 
 #include <atomic>
@@ -14,19 +14,19 @@
 
 namespace swath {
 
-// What one thread works with. Its memory is bounded by what the largest chunk needs.
+// The resources of one thread. Their memory is bounded by the largest chunk.
 struct Worker {
   Buffer stored;
   Buffer decoded;
   CodecWorkspace codecs;
   Counters counters;
-  std::unique_ptr<Stream> stream;  // made when it moves bytes first (StoredChunks::stream_of)
+  std::unique_ptr<Stream> stream;  // made at the first transfer (StoredChunks::stream_of)
   double slept_seconds = 0;        // in reads that waited for the device
 
   int64_t buffer_bytes() const { return stored.capacity() + decoded.capacity() + codecs.capacity(); }
 };
 
-// Workers between two runs: what they have allocated is used again.
+// Keeps workers between two runs, so that their memory is reused.
 class IdleWorkers {
  public:
   std::unique_ptr<Worker> take();
@@ -37,28 +37,27 @@ class IdleWorkers {
   std::vector<std::unique_ptr<Worker>> idle_;
 };
 
-// How many threads to begin with, and the most there may be.
+// The initial and the maximum number of threads.
 struct WorkerLimits {
   int first = 1;
   int most = 1;
 };
 
-// As many threads as this process has cores to begin with; several times as many where memory allows, for those that
-// wait for a device. `worker_bytes`: what one of them needs. `ranks_of_node`: with how many the cores are shared.
+// Initially one thread for each core of this process; up to several times as many if memory allows, for threads that
+// wait for a device. `worker_bytes`: the memory of one. `ranks_of_node`: the ranks that share the cores.
 WorkerLimits worker_limits(int64_t worker_bytes, int64_t buffer_bytes_max, int ranks_of_node);
 
-// How many readers pay, found while reading: a hill-climb on throughput, which moves only on evidence.
+// Finds the best number of readers while reading, by hill-climbing on throughput.
 //
-// Readers that sleep in their reads wait for the device, and the processor has time for more of them: the number is
-// doubled, and stays so only where the throughput has risen by 4 %. Otherwise it goes back, and is held for twice as
-// many windows as the last time. The first window after a change is thrown away. Reads from the page cache never sleep,
-// so that they teach nothing and change nothing.
+// Readers that sleep in their reads wait for the device, so the processor has time for more: the number is doubled, and
+// kept only if throughput rises by 4 %. Otherwise it is reset, and held for twice as many windows as the last time. The
+// first window after a change is ignored. Reads from the page cache never sleep, so they change nothing.
 class ReaderControl {
  public:
   explicit ReaderControl(WorkerLimits limits) : limits_(limits), readers_(limits.first) {}
 
   int readers() const { return readers_; }
-  // A window is over: bytes a second, and the part of the readers' time in which they slept.
+  // A window has ended: its bytes a second, and the part of the readers' time spent asleep.
   void window_over(double bytes_a_second, double sleeping_part);
 
  private:
@@ -72,10 +71,10 @@ class ReaderControl {
   int hold_ = 8;
 };
 
-// Carries out tasks 0 ... count - 1 in about this order, several at a time. `task` returns how many bytes it dealt
-// with. When one throws, no other is begun, and its error is thrown here. One task, or one worker, needs no thread.
-// Told to stop (base/interrupt.h), the caller has all of them stop, and throws when they have ended. `bytes_done` (may
-// be null) is added to for whoever watches. `idle` (may be null): workers to begin with, which come back there.
+// Carries out tasks 0 ... count - 1 in about this order, several at a time. `task` returns the number of its bytes.
+// After an error no further task starts, and the error is thrown. A single task, or a single worker, needs no thread.
+// An interrupt of the caller (base/interrupt.h) stops all tasks; then throws when they have ended. `bytes_done` (may be
+// null) is incremented. `idle` (may be null): workers to reuse, which return there.
 Counters run_tasks(int64_t count, WorkerLimits limits, const std::function<int64_t(int64_t, Worker&)>& task,
                    std::atomic<int64_t>* bytes_done = nullptr, IdleWorkers* idle = nullptr);
 

@@ -64,7 +64,7 @@ class ChunkWrite {
     return encoder_.encode(chunk.chunk, pieces, shard, worker);
   }
 
-  // Chunks that are not touched are taken over as they are stored.
+  // Chunks that are not touched are copied in their stored form.
   int64_t write_shard(int64_t unit, std::span<const TouchedChunk> touched, NewFile& file, Worker& worker) {
     const std::shared_ptr<const ShardFile> old = stored_.open_shard(unit, worker);
     const std::vector<int64_t> chunks = array_.chunks_in(unit);
@@ -132,7 +132,7 @@ Counters write_chunks(const CodedArray& array, const ChunkMemory& memory, std::s
   const int64_t coded = array.codecs.stored_bytes_max(decoded);
   const int64_t gathered = 2 * std::min(NewFile::kGatheredBytes, multiply_or_max(coded, array.chunks_of_unit()));
   WorkerLimits limits = options.workers(decoded + 3 * coded + gathered);
-  limits.most = limits.first;  // writes end in the page cache: they compute, and do not wait
+  limits.most = limits.first;  // writes end in the page cache: the threads compute, and do not wait
   const auto second_stream = units.size() > 1 ? write.stored().second_stream(limits) : nullptr;
   return run_tasks(
       static_cast<int64_t>(units.size()), limits,

@@ -12,11 +12,11 @@
 namespace swath {
 namespace {
 
-// Words that two ranks bring: what they do, then one argument a line, "name=value".
+// A rank's words: the action, then one argument a line, "name=value".
 using Lines = std::vector<std::string>;
 
-constexpr size_t kWordsShown = 400;  // bytes; of longer words only the arguments that differ are shown
-constexpr size_t kValueShown = 160;  // bytes; of a longer argument only the place where it differs
+constexpr size_t kWordsShown = 400;  // bytes; of longer words only differing arguments are shown
+constexpr size_t kValueShown = 160;  // bytes; of a longer argument only the differing part is shown
 constexpr size_t kShownBefore = 40;  // bytes of an argument before that place
 
 Lines lines_of(const std::string& words) {
@@ -29,20 +29,20 @@ Lines lines_of(const std::string& words) {
 
 std::string name_of(const std::string& line) { return line.substr(0, line.find('=')); }
 
-// The argument of that name; empty where there is none.
+// The argument of that name; empty if it is missing.
 std::string argument_of(const Lines& lines, const std::string& name) {
   const auto found =
       std::find_if(lines.begin() + 1, lines.end(), [&](const auto& line) { return name_of(line) == name; });
   return found == lines.end() ? "" : *found;
 }
 
-// The beginning of the character of UTF-8 that byte `at` is of.
+// The first byte of the UTF-8 character that includes byte `at`.
 size_t character_begin(const std::string& text, size_t at) {
   while (at > 0 && at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U) --at;
   return std::min(at, text.size());
 }
 
-// `line`, where it is long only what is around the first byte in which `other` is another one.
+// `line`; if it is long, only the part around its first difference from `other`.
 std::string excerpt(const std::string& line, const std::string& other) {
   if (line.size() <= kValueShown) return line;
   const auto [differs, in_other] = std::mismatch(line.begin(), line.end(), other.begin(), other.end());
@@ -54,7 +54,7 @@ std::string excerpt(const std::string& line, const std::string& other) {
          (end < line.size() ? "..." : "");
 }
 
-// What a rank asks for, on one line; of long words only what is not the same in `others`.
+// A rank's words on one line; of long words only the parts that differ from `others`.
 std::string shown(const Lines& lines, const Lines& others, bool is_long) {
   std::string text = lines[0];
   for (size_t i = 1; i < lines.size(); ++i) {
@@ -94,14 +94,14 @@ std::string differing(const Lines& first, const Lines& second) {
 constexpr int32_t kNoRank = INT32_MAX;
 constexpr int32_t kDifferentHints = -1;
 
-// The part of the record of an agreement that is the same for all: what makes it fail.
+// The fixed part of an agreement's record: the reasons for which it may fail.
 struct Findings {
   uint64_t key_min = 0;
   uint64_t key_max = 0;
-  int32_t hint_bytes = 0;                  // kDifferentHints where ranks bring hints of different sizes
+  int32_t hint_bytes = 0;                  // kDifferentHints: ranks have hints of different sizes
   int32_t left = kNoRank;                  // the lowest rank that has left a loop
-  int32_t failed_without_words = kNoRank;  // the lowest rank that brings an error and no words
-  int32_t failed_with_words = kNoRank;     // and that with words
+  int32_t failed_without_words = kNoRank;  // the lowest rank with an error and no words
+  int32_t failed_with_words = kNoRank;     // the lowest rank with an error and words
 
   bool all_ask_the_same() const { return key_min == key_max && hint_bytes != kDifferentHints; }
 
@@ -129,18 +129,18 @@ Findings findings_of(int rank, const Question& question, const std::optional<Err
   return mine;
 }
 
-// Hints are combined while they are of one kind; ranks that ask for different things may bring others.
+// Combines hints of equal size only: ranks with different questions may have other hints.
 void combine_agreements(std::span<std::byte> into, std::span<const std::byte> other, const Combine& combine_hints) {
   combine_records<Findings>(into, other);
   Findings both;
   std::memcpy(&both, into.data(), sizeof both);
-  // Ranks that bring none may combine those of others.
+  // Ranks without hints may combine the hints of others.
   if (both.hint_bytes <= 0 || !combine_hints) return;
   const auto bytes = static_cast<size_t>(both.hint_bytes);
   combine_hints(into.subspan(sizeof both, bytes), other.subspan(sizeof both, bytes));
 }
 
-// Collective. The findings of all; the hints of all in `hints`.
+// Collective. Returns the findings of all ranks; stores their combined hints in `hints`.
 Findings reduce_findings(Comm& comm, const Findings& mine, std::span<std::byte> hints, const Combine& combine) {
   alignas(std::max_align_t) std::array<std::byte, kAgreementBytes> record{};
   std::memcpy(record.data(), &mine, sizeof mine);
@@ -167,7 +167,7 @@ std::string broadcast_text(Comm& comm, std::string text, int root) {
   return text;
 }
 
-// Collective, where `rank` brings an error.
+// Collective. Throws the error of `rank`.
 [[noreturn]] void throw_error_of(Comm& comm, int rank, const std::optional<Error>& mine) {
   struct Numbers {
     ErrorKind kind;
@@ -190,7 +190,7 @@ struct AnyRank {
   void combine(const AnyRank& other) { says_yes = says_yes || other.says_yes; }
 };
 
-// Collective, where some rank asks for something else than rank 0.
+// Collective, if the question of some rank differs from that of rank 0.
 [[noreturn]] void throw_difference(Comm& comm, const Question& question, size_t hint_bytes) {
   struct Asked {
     uint64_t key;

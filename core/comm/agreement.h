@@ -1,7 +1,7 @@
 // All ranks agree before the next collective step: the same error everywhere, or none.
 //
-// Where all ask the same and none brings an error, an agreement is one allreduce of a record whose size is the same for
-// every agreement: ranks that agree on different things meet, and hear of it. Only where it fails do more calls follow.
+// If all ranks ask the same and none has an error, an agreement is one allreduce of a record of constant size: ranks
+// that agree on different things meet in it, and get an error. Only a failed agreement makes further calls.
 #pragma once
 
 #include <cerrno>
@@ -19,7 +19,7 @@
 
 namespace swath {
 
-// What went wrong, if anything.
+// The Error that `work` throws, if any.
 template <typename Work>
 std::optional<Error> failure_of(const Work& work) {
   try {
@@ -32,24 +32,23 @@ std::optional<Error> failure_of(const Work& work) {
   return std::nullopt;
 }
 
-// What ranks compare before they do something together: a hash of it, and words only where they differ.
+// What ranks compare before a collective step: a hash of it, and its words only if they differ.
 struct Question {
   uint64_t key = 0;  // equal for equal questions
-  // What is asked, asked for only where ranks differ; must not throw. Several lines are what is done, then an argument
-  // a line ("method=auto"): the error names those that differ. Null where this rank asks for nothing.
+  // Describes the question; called only if ranks differ; must not throw. The first line is what is done, each further
+  // line an argument ("method=auto"): the error names those that differ. Null: this rank has no question.
   std::function<std::string()> words;
 };
 
-constexpr size_t kHintBytesMax = 224;  // with what else an agreement compares, 256
+constexpr size_t kHintBytesMax = 224;  // 256 bytes together with the rest of the agreement's record
 
-// Collective. Different questions are an Error{kDisagreement} on all ranks that quotes rank 0 and the lowest rank that
-// differs from it. A rank may bring an error of its own; then all throw that of the lowest such rank, its text preceded
-// by "rank R: " where there is more than one rank. Errors of ranks without words go before different questions (what
-// was asked of such a rank cannot be told), those of ranks with words after them. Before all of them go errors of kind
-// kLeft: a rank that brings one is heard, unless a lower one is.
+// Collective. Different questions are an Error{kDisagreement} on all ranks; it quotes rank 0 and the lowest rank that
+// differs. If ranks have errors of their own, all throw that of the lowest such rank, preceded by "rank R: " if there
+// are several ranks. The order of errors: first those of kind kLeft, then those of ranks without words (their questions
+// cannot be compared), then different questions, then errors of ranks with words.
 //
-// `hints` are what a rank alone knows, at most kHintBytesMax; combined over all ranks they are handed back. After an
-// error they are undefined.
+// `hints` are known to one rank only, at most kHintBytesMax; returned combined over all ranks. After an error they are
+// undefined.
 void agree_on(Comm& comm, const Question& question, const std::optional<Error>& mine, std::span<std::byte> hints,
               const Combine& combine);
 
@@ -61,11 +60,11 @@ Hints agree_on(Comm& comm, const Question& question, const std::optional<Error>&
   return hints;
 }
 
-// The same with no hints, on words: none where they are empty. Returns whether any rank says yes.
+// The same without hints, on words; empty words ask nothing. Returns the logical OR of `says_yes` over all ranks.
 bool agree_same(Comm& comm, const std::string& words, const std::optional<Error>& mine = std::nullopt,
                 bool says_yes = false);
 
-// The same where nothing is compared, and only errors are told.
+// The same without a question: only errors are exchanged.
 void agree(Comm& comm, const std::optional<Error>& mine);
 
 }  // namespace swath

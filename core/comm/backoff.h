@@ -1,4 +1,4 @@
-// Waiting for what has to be looked at again and again.
+// Waiting by polling.
 #pragma once
 
 #include <sched.h>
@@ -8,7 +8,7 @@
 
 namespace swath {
 
-// Gives the core away while it waits: at first for moments, then for longer and longer.
+// Sleeps between polls: briefly at first, then longer and longer.
 class Backoff {
  public:
   void wait() {
@@ -17,7 +17,7 @@ class Backoff {
       return;
     }
     const timespec duration{.tv_sec = 0, .tv_nsec = sleep_};
-    nanosleep(&duration, nullptr);  // cut short by a signal: one more look, no harm
+    nanosleep(&duration, nullptr);  // a signal that ends the sleep costs one more poll
     sleep_ = std::min(2 * sleep_, kSleepNanosecondsMax);
   }
 

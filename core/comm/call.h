@@ -1,4 +1,4 @@
-// What a rank does in a collective call: compared between ranks, and told to the reader when they differ.
+// A rank's collective call: ranks compare their calls, and an error message describes them if they differ.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct Call {
 
   Kind kind = Kind::kBarrier;
   int32_t root = -1;      // of a broadcast
-  int64_t bytes = -1;     // -1 where the call has none
+  int64_t bytes = -1;     // -1: the call has none
   int32_t duplicate = 0;  // which duplicate is called; 0: the communicator itself
 
   friend bool operator==(const Call&, const Call&) = default;

@@ -1,7 +1,7 @@
-// Whose turn it is to be in collective calls of a communicator: one thread's at a time.
+// Exclusive use of a communicator's collective calls: by one thread at a time.
 //
-// Calls of two threads would meet those of other ranks' threads in any order. So a second thread is refused, at once:
-// one that waited might wait for a rank that waits for this one.
+// Calls of two threads would meet those of other ranks' threads in any order. So a second thread gets an error at once:
+// if it waited, two ranks could wait for each other.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace swath {
 
 class CollectiveTurn {
  public:
-  // The thread that has the turn may begin again, and ends as often. Throws Error{kArgument} where another thread has
-  // it, and in a process that was forked from a rank, and is none. `doing` and `what` are for the message.
+  // The thread that has the turn may begin again; it must end as often. Throws Error{kArgument} if another thread has
+  // the turn, or in a forked child of a rank. `doing` and `what` are for the message.
   void begin(std::string_view doing, std::string_view what);
   void end();
 
@@ -27,7 +27,7 @@ class CollectiveTurn {
   int depth_ = 0;
 };
 
-// A turn as long as it lives; of one rank alone nothing.
+// Holds a turn during its lifetime; does nothing for a single rank.
 class CollectiveTurnScope {
  public:
   explicit CollectiveTurnScope(CollectiveTurn* turn, std::string_view doing, std::string_view what) : turn_(turn) {

@@ -15,14 +15,14 @@ namespace swath {
 struct CommUnderTest {
   std::string name;
   int ranks;
-  // Runs the body with the comm of each rank that this process has.
+  // Runs the body with the comm of each rank in this process.
   std::function<void(const std::function<void(Comm&)>&)> run;
   bool has_windows = true;
 };
 
 std::vector<CommUnderTest> comms_under_test();
 
-// Zeroed memory that all ranks share: to be had before the comms are made, by every process that has some of them.
+// Zeroed memory shared by all ranks: every process with ranks allocates it before the comms are made.
 std::shared_ptr<void> memory_of_all_ranks(size_t bytes);
 
 template <typename T>

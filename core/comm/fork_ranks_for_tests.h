@@ -36,7 +36,7 @@ class SharedByForks {
   T* value_;
 };
 
-// All must end well.
+// Expects that all children succeeded.
 inline void expect_well(const std::vector<pid_t>& children) {
   for (const pid_t child : children) {
     int status = -1;
@@ -45,7 +45,7 @@ inline void expect_well(const std::vector<pid_t>& children) {
   }
 }
 
-// Stands for MPI while the processes do not share a segment yet: slow, and only for a few small calls.
+// Stands in for MPI until the processes share a segment: slow, and only for a few small calls.
 struct BootstrapBoard {
   static constexpr int kCallsMax = 8, kRanksMax = 8, kBytesMax = 512;
   std::atomic<int> written[kCallsMax];
@@ -65,7 +65,7 @@ inline NodeShared::Allgather bootstrap_over(BootstrapBoard& board, int rank, int
   };
 }
 
-// Runs `body` in a process for each rank. Returns what waitpid() said of each: 0 where all its expectations held.
+// Runs `body` in a process for each rank. Returns the status from waitpid() of each: 0 if all its expectations held.
 inline std::vector<int> run_forked(int size, const std::function<void(NodeShared&)>& body) {
   SharedByForks<BootstrapBoard> board;
   std::fflush(nullptr);

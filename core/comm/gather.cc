@@ -13,7 +13,7 @@
 namespace swath {
 namespace {
 
-constexpr int64_t kSpreadBytesMin = int64_t{256} << 10;  // that a node gets of others at a time through a window
+constexpr int64_t kSpreadBytesMin = int64_t{256} << 10;  // bytes from other nodes that pass through a window at a time
 constexpr int64_t kSizeBytes = sizeof(int64_t);
 
 struct Longest {
@@ -21,7 +21,7 @@ struct Longest {
   void combine(const Longest& other) { bytes = std::max(bytes, other.bytes); }
 };
 
-// Collective. What takes memory, before ranks wait for each other: all hear of one that has too little.
+// Collective. Allocates memory before ranks wait for each other: an error of one is thrown on all.
 template <typename Work>
 void make_on_all(Comm& comm, const Work& work) {
   agree(comm, failure_of(work));
@@ -41,12 +41,12 @@ class Node {
   Comm& comm() const { return comm_; }
   bool is_first() const { return comm_.rank() == ranks_.front(); }
 
-  // Collective. What every rank of the node brings, on all of them.
+  // Collective. Gathers the bytes of the node's ranks on all of them.
   std::vector<Bytes> gather(std::span<const std::byte> mine) {
     return windows_.empty() ? gather_by_messages(mine) : gather_by_windows(mine);
   }
 
-  // Collective. What the first rank has, of a size that all know, on all of them.
+  // Collective. Copies the first rank's data, whose size all know, to all of them.
   void spread(std::span<std::byte> data) {
     if (windows_.empty()) {
       spread_by_messages(data);
@@ -56,7 +56,7 @@ class Node {
   }
 
  private:
-  // A window holds the size of a share and the share, or a piece of what other nodes bring.
+  // A window holds the size of a share and the share, or a piece of other nodes' data.
   static int64_t window_bytes(int nodes, int64_t share_bytes_max) {
     return std::max(kSizeBytes + share_bytes_max, nodes > 1 ? kSpreadBytesMin : 0);
   }
@@ -75,7 +75,7 @@ class Node {
         const auto share = windows_[rank].subspan(kSizeBytes, bytes);
         all.emplace_back(share.begin(), share.end());
       }
-    });  // from here on the windows may be written to again
+    });  // from here on the windows may be overwritten
     return all;
   }
 
@@ -95,7 +95,7 @@ class Node {
     return all;
   }
 
-  // `all` has the sizes of what comes.
+  // `all` has the sizes of the shares.
   void give_to_all(std::span<const std::byte> mine, std::vector<Bytes>& all) {
     std::vector<SendMessage> sends;
     std::vector<ReceiveMessage> receives;
@@ -136,7 +136,7 @@ class Node {
 
 // ---------------------------------------------------------------------------------------------------- between nodes
 
-// The first ranks of the nodes, which send for all.
+// The first ranks of the nodes, which send for their nodes.
 class Leaders {
  public:
   Leaders(Comm& comm, const std::vector<std::vector<int>>& ranks_of_node)
@@ -146,17 +146,16 @@ class Leaders {
 
   int own_node() const { return node_; }
 
-  // Collective, also for those that are no leader, which do nothing. `blocks` are those of all nodes, one after
-  // another; a leader has its own, and all know how many bytes each has. By Bruck's algorithm: each round doubles how
-  // many blocks a leader has, those of the nodes from its own on.
-  // `room`: for as much twice.
+  // Collective; ranks that are no leaders do nothing. `blocks` are the blocks of all nodes, one after another; a leader
+  // has its own, and all know the sizes. Bruck's algorithm: each round doubles the number of blocks that a leader has,
+  // those of the nodes from its own on. `room`: memory for twice as much.
   void gather(std::span<const std::span<std::byte>> blocks, std::span<std::byte> room) {
     const int count = static_cast<int>(leaders_.size());
     for (int had = 1; had < count; had *= 2) pass(blocks, had, std::min(had, count - had), room);
   }
 
  private:
-  // Gives the first `passed` of the blocks that it has to the leader `had` before it, and gets as many.
+  // Sends the first `passed` of its blocks to the leader `had` places before it, and receives as many.
   void pass(std::span<const std::span<std::byte>> blocks, int had, int passed, std::span<std::byte> room) {
     if (comm_.rank() != leaders_[node_]) return comm_.exchange({}, {});
     const auto out = room.first(pack(blocks, node_, passed, room));
@@ -178,7 +177,7 @@ class Leaders {
     return bytes;
   }
 
-  // How many bytes it has packed.
+  // Returns the number of packed bytes.
   size_t pack(std::span<const std::span<std::byte>> blocks, int first, int count, std::span<std::byte> into) const {
     size_t bytes = 0;
     for (int i = 0; i < count; ++i) {
@@ -226,7 +225,7 @@ std::vector<int64_t> numbers_in(const Bytes& bytes) {
   return numbers;
 }
 
-// Cuts what all nodes bring, one after another, into shares of the ranks, whose sizes are in the same order.
+// Cuts the data of all nodes into shares of the ranks; the sizes are in the same order.
 std::vector<Bytes> shares_by_rank(const Bytes& all, const std::vector<int64_t>& sizes, const RanksOfNodes& nodes) {
   std::vector<Bytes> shares(sizes.size());
   auto size = sizes.begin();
@@ -240,7 +239,7 @@ std::vector<Bytes> shares_by_rank(const Bytes& all, const std::vector<int64_t>& 
   return shares;
 }
 
-// How many bytes each node brings, of sizes as above.
+// The number of bytes of each node, from sizes as above.
 std::vector<int64_t> bytes_by_node(const std::vector<int64_t>& sizes, const RanksOfNodes& nodes) {
   std::vector<int64_t> bytes;
   auto begin = sizes.begin();
@@ -252,8 +251,7 @@ std::vector<int64_t> bytes_by_node(const std::vector<int64_t>& sizes, const Rank
   return bytes;
 }
 
-// Collective. What all nodes bring, one after another; of this one it is all of `own`, and all know how many bytes
-// each brings.
+// Collective. Returns the data of all nodes, one after another. This node's is all of `own`; all ranks know the sizes.
 Bytes gather_from_nodes(Node& node, Leaders& leaders, const std::vector<Bytes>& own,
                         const std::vector<int64_t>& bytes_of_nodes) {
   Bytes all;

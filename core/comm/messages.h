@@ -1,4 +1,4 @@
-// What every implementation of Comm needs for its buffers and messages.
+// Checks and helpers for buffers and messages, for every implementation of Comm.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace swath {
 
-// Copies as many bytes as both have; an empty span may hold no address.
+// Copies the smaller number of bytes of the two; an empty span may hold no address.
 void copy_bytes(std::span<const std::byte> from, std::span<std::byte> to);
 
 // Throws kInternal unless every message names a rank of [0, size), at most one a pair, and those to oneself match.
@@ -26,7 +26,7 @@ void check_root(int size, int root);
 // Throws kInternal unless bytes >= 0.
 void check_window_bytes(int64_t bytes);
 
-// The bytes sent to (received from) a peer, empty where there is no message.
+// The bytes sent to (received from) a peer; empty if there is no message.
 std::span<const std::byte> message_to(std::span<const SendMessage> sends, int peer);
 std::span<std::byte> message_from(std::span<const ReceiveMessage> receives, int peer);
 

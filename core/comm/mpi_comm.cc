@@ -17,7 +17,7 @@
 namespace swath {
 namespace {
 
-// The text of the lowest rank that has one: the same on every rank.
+// The text of the lowest rank with a text: the same on every rank.
 std::string first_text(MPI_Comm communicator, const std::string& mine) {
   struct Text {
     char characters[400];
@@ -29,14 +29,14 @@ std::string first_text(MPI_Comm communicator, const std::string& mine) {
   return "";
 }
 
-// A number of nodes, 0 where the text is none.
+// The number of nodes; 0 for an invalid text.
 int node_number(const char* text) {
   char* end = nullptr;
   const long number = std::strtol(text, &end, 10);
   return *end == '\0' && number >= 1 && number <= INT_MAX ? static_cast<int>(number) : 0;
 }
 
-// Those alive, for leave_all().
+// All open communicators, for leave_all().
 std::mutex all_comms_mutex;
 std::set<MpiComm*> all_comms;
 
@@ -84,7 +84,7 @@ MpiComm::Settings MpiComm::settings_of_rank_0(MPI_Comm communicator) {
   return settings;
 }
 
-// A node is the ranks of a machine, or a k-th of them: with 5 ranks and SWATH_NODES=2, ranks 0-2 and 3-4.
+// A node is the ranks of a machine, or one of k parts of them: with 5 ranks and SWATH_NODES=2, ranks 0-2 and 3-4.
 void MpiComm::find_nodes() {
   OwnedCommunicator machine;
   machine.make(
@@ -124,7 +124,7 @@ void MpiComm::attach_node() {
 void MpiComm::find_reducers() {
   int node = 0;
   for (int r = 0; r < size_; ++r) {
-    if (node_ != nullptr && node_of_[r] != node) continue;  // the nodes are numbered in order of their first ranks
+    if (node_ != nullptr && node_of_[r] != node) continue;  // nodes are numbered in order of their first ranks
     if (r == rank_) place_ = static_cast<int>(reducers_.size());
     reducers_.push_back(r);
     ++node;

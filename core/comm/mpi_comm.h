@@ -1,11 +1,11 @@
-// The ranks of an MPI communicator. Of the library swath_mpi, which is built for the MPI at hand; nothing else of the
-// core knows MPI.
+// The ranks of an MPI communicator. Part of the library swath_mpi, which is built for one MPI; no other part of the
+// core uses MPI.
 //
-// On one node everything goes through shared memory (comm/node_shared.h), and MPI serves at construction only; where a
-// rank waits for long, MPI goes on meanwhile with what it owes others (base/progress_hook.h). On several nodes messages
-// and collectives go through MPI (comm/mpi_messages.h); windows and node barriers still go through shared memory.
+// On one node everything goes through shared memory (comm/node_shared.h), and MPI is used at construction only; while a
+// rank waits for long, MPI makes progress for other ranks (base/progress_hook.h). On several nodes messages and
+// collectives go through MPI (comm/mpi_messages.h); windows and node barriers still use shared memory.
 //
-// Environment, read on rank 0 when a communicator is taken over:
+// Environment, read on rank 0 at construction:
 //   SWATH_NODES=k           test hook: the ranks of one machine behave as k nodes (contiguous blocks of ranks), so that
 //                           the way between nodes can be tested on one machine
 //   SWATH_SHARED_MEMORY=0   no shared windows
@@ -30,8 +30,8 @@ namespace swath {
 
 class MpiComm final : public Comm {
  public:
-  // Collective. The ranks of an intracommunicator, on a duplicate of it: no message of the program is ever taken for
-  // one of Swath's. Throws kArgument where there is no such communicator, or MPI is not running.
+  // Collective. The ranks of an intracommunicator, on a duplicate of it, so that messages of Swath and of the program
+  // are separate. Throws kArgument if there is no such communicator, or if MPI is not running.
   explicit MpiComm(MPI_Comm parent);
   ~MpiComm() override;
 
@@ -50,25 +50,24 @@ class MpiComm final : public Comm {
   std::vector<std::span<std::byte>> shared_windows(int64_t bytes) override;
   std::string shared_refusal() const override { return refusal_; }
   std::unique_ptr<Comm> duplicate() override;
-  // On one node MPI is not called; between nodes it must serve several threads.
+  // On one node MPI is not called; between nodes it must allow several threads.
   bool may_be_called_in_background() const override { return serves_without_mpi() || mpi_serves_threads(); }
 
-  // Whether all ranks share memory: no thread of Swath's own calls MPI then. Not so on one node whose shared memory
-  // cannot be had.
+  // True if all ranks share memory: no thread of Swath's calls MPI then. False on one node without shared memory.
   bool serves_without_mpi() const { return node_ != nullptr && node_->size() == size_; }
 
   // Collective. Frees the duplicated communicator and the windows; every later call is kArgument.
   void close();
-  // Not collective: lets the ranks of the node hear that this one comes no more. Every later call is kArgument; another
-  // thread that is in one stays in it until the others have come or left, too.
+  // Local: tells the ranks of the node that this rank makes no more calls. Every later call is kArgument; another
+  // thread inside a call stays there until the other ranks have made that call or left, too.
   void leave();
-  // The same for every MpiComm of this process. Whoever ends early goes on to wait in MPI_Finalize for ranks that wait
-  // for it in a call of Swath's: called before, this lets them go.
+  // The same for every MpiComm of this process. A process that ends early waits in MPI_Finalize for ranks that wait for
+  // it in a call of Swath's: calling this first releases them.
   static void leave_all();
 
  private:
   struct Settings {
-    int nodes_per_machine = 1;  // 0 where SWATH_NODES is no number of nodes
+    int nodes_per_machine = 1;  // 0: SWATH_NODES is not a number of nodes
     int shared_memory = 1;
   };
 
@@ -85,14 +84,15 @@ class MpiComm final : public Comm {
   int size_ = 0;
   Settings settings_;
   std::vector<int> node_of_;
-  std::vector<int> reducers_;   // the ranks that combine between nodes: the first of each, or all where no node meets
-  int place_ = -1;              // of this rank among them; -1: it is none
-  std::unique_ptr<Comm> node_;  // null where shared memory cannot be had, then on every rank
-  MPI_Request arrival_ = MPI_REQUEST_NULL;  // at a node barrier, where it is null
+  std::vector<int> reducers_;   // ranks that combine records between nodes: the first of each, or all if no node has
+                                // shared memory
+  int place_ = -1;              // this rank's index among them; -1: it is not one
+  std::unique_ptr<Comm> node_;  // null if shared memory is not available; then on every rank
+  MPI_Request arrival_ = MPI_REQUEST_NULL;  // at a node barrier without shared memory
   bool windows_allowed_ = true;
-  int64_t window_bytes_ = 0;  // that every node has
+  int64_t window_bytes_ = 0;  // available on every node
   std::string refusal_;
-  std::atomic<bool> is_open_ = true;  // another thread may be told that this one leaves
+  std::atomic<bool> is_open_ = true;  // atomic: another thread may call leave()
   const uint64_t generation_ = fork_generation();
 };
 

@@ -1,4 +1,4 @@
-// MPI's communicators: one that Swath owns, and errors of MPI calls as exceptions.
+// MPI's communicators: ownership, and errors of MPI calls as exceptions.
 #pragma once
 
 #include <mpi.h>
@@ -9,7 +9,7 @@
 
 namespace swath {
 
-// Throws kStore where an MPI call failed: its name, and what MPI says.
+// Throws kStore if an MPI call failed, with its name and MPI's message.
 void check_mpi(int code, const char* call);
 
 bool mpi_is_finalized();
@@ -17,11 +17,11 @@ bool mpi_is_finalized();
 // Throws kArgument unless MPI has been initialised and not finalised.
 void require_running_mpi();
 
-// Whether several threads may call MPI at the same time.
+// True if several threads may call MPI at the same time.
 bool mpi_serves_threads();
 
-// For base/progress_hook.h. MPI goes on with messages and windows only while somebody is in one of its calls, and other
-// ranks may wait for those of a thread that waits in Swath. Does nothing where MPI does not serve the calling thread.
+// For base/progress_hook.h. MPI progresses messages and windows only during its calls, and other ranks may wait for
+// those of a thread that waits in Swath. Does nothing if MPI does not allow calls from this thread.
 void let_mpi_progress();
 
 struct RankAndSize {
@@ -30,7 +30,7 @@ struct RankAndSize {
 };
 RankAndSize rank_and_size(MPI_Comm communicator);
 
-// A communicator that is freed with its owner.
+// A communicator that its owner frees.
 class OwnedCommunicator {
  public:
   OwnedCommunicator() = default;
@@ -39,13 +39,13 @@ class OwnedCommunicator {
   ~OwnedCommunicator() { release(); }
 
   MPI_Comm get() const { return communicator_; }
-  // For the MPI call that makes it. Its errors are returned, not fatal.
+  // For the MPI call that makes the communicator. Its later errors are returned, not fatal.
   template <typename MakeCall>
   void make(const MakeCall& call, const char* name) {
     check_mpi(call(&communicator_), name);
     MPI_Comm_set_errhandler(communicator_, MPI_ERRORS_RETURN);
   }
-  // Collective. In a forked child nothing: MPI is the parent's.
+  // Collective. Does nothing in a forked child: MPI is the parent's.
   void release();
 
  private:

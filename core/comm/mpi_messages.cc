@@ -42,8 +42,8 @@ class Transfers {
     });
   }
 
-  // Receives must have been started before the sends. Each is tested by itself: of an error in MPI_Testall the
-  // program's error handler would hear, which is fatal unless it was changed.
+  // Receives must start before the sends. Each request is tested separately: an error in MPI_Testall would go to the
+  // program's error handler, which ends the program by default.
   void complete() {
     Backoff backoff;
     for (size_t i = 0; i < requests_.size(); ++i) {

@@ -1,4 +1,4 @@
-// Collectives and messages over an MPI communicator: nonblocking MPI calls that sleep between looks, since a rank that
+// Collectives and messages over an MPI communicator: nonblocking MPI calls with sleeps between polls, since a rank that
 // spins takes the core from the rank it waits for. Any number of bytes, though MPI counts end at 2 GiB.
 #pragma once
 
@@ -20,7 +20,7 @@ void wait_for(MPI_Request request, const char* call);
 void barrier_over(MPI_Comm communicator);
 void allgather_over(MPI_Comm communicator, std::span<const std::byte> mine, std::span<std::byte> all);
 void broadcast_over(MPI_Comm communicator, std::span<std::byte> data, int root);
-// Only of the ranks `peers` of the communicator, of which the caller is that at `place`.
+// Among the ranks `peers` of the communicator; the caller is the one at index `place`.
 void allreduce_over(MPI_Comm communicator, std::span<const int> peers, int place, std::span<std::byte> record,
                     const Combine& combine);
 void exchange_over(MPI_Comm communicator, std::span<const SendMessage> sends, std::span<const ReceiveMessage> receives);

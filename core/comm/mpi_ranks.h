@@ -1,4 +1,4 @@
-// The ranks of MPI, for whoever opens files with them. Of the library swath_mpi.
+// The ranks of MPI, for programs that open files with them. Part of the library swath_mpi.
 #pragma once
 
 #include <mpi.h>
@@ -9,8 +9,8 @@
 
 namespace swath {
 
-// Collective. The ranks of an intracommunicator, on a duplicate of it; to be let go of before MPI_Finalize. Throws
-// Error{kArgument} where there is no such communicator, or MPI is not running.
+// Collective. The ranks of an intracommunicator, on a duplicate of it; to be destroyed before MPI_Finalize. Throws
+// Error{kArgument} if there is no such communicator, or if MPI is not running.
 std::shared_ptr<Comm> make_mpi_comm(MPI_Comm communicator);
 
 }  // namespace swath

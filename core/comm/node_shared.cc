@@ -44,8 +44,8 @@ std::span<const std::byte> bytes_of(const T& value) {
 
 // ---------------------------------------------------------------------------------------------------- waiting
 
-// Whoever of this core has work goes first, a few times: often the last one arrives meanwhile, and nobody has to sleep
-// and be woken. Where nobody has work it is over after 20 to 70 us, no more than it takes to be woken (decision 0022).
+// Yields the core a few times: often the last rank arrives meanwhile, so that no rank has to sleep and be woken.
+// Without other work on the core this takes 20 to 70 us, no more than a wake-up (decision 0022).
 void give_way_while(const std::atomic<uint32_t>& word, uint32_t value) {
   constexpr int kTimes = 128;
   for (int i = 0; i < kTimes && word.load() == value; ++i) sched_yield();
@@ -55,10 +55,10 @@ void wake_all(std::atomic<uint32_t>& word) { real_clock().wake_all(word); }
 
 // ---------------------------------------------------------------------------------------------------- segments
 
-// What a rank tells the others while a segment is made.
+// The message of a rank to the others while a segment is made.
 struct Announcement {
   char name[128] = {};     // from rank 0
-  char failure[256] = {};  // what could not be had
+  char failure[256] = {};  // why shared memory is not available
 };
 
 void note_failure(Announcement& announcement, const std::string& failure) {
@@ -77,7 +77,7 @@ std::string failure_in(const Announcement& announcement) {
   return {announcement.failure, strnlen(announcement.failure, sizeof announcement.failure)};
 }
 
-// Takes the name away when all have attached, and also when one of them throws before.
+// Removes the name when all have attached, also after an exception.
 struct RemoveAtEnd {
   const SharedFolder* folder;
   std::string name;
@@ -102,7 +102,7 @@ Descriptor create_segment(const SharedFolder& folder, int64_t bytes, Announcemen
   return file;
 }
 
-// What rank 0 has made, where it is that.
+// Opens the file that rank 0 has made, after checks.
 Descriptor open_announced(const SharedFolder& folder, const std::string& name, int64_t bytes,
                           Announcement& announcement) {
   std::string reason;
@@ -117,8 +117,8 @@ Descriptor open_announced(const SharedFolder& folder, const std::string& name, i
   return file;
 }
 
-// Every rank reserves its own part: in parallel, and on its own NUMA node. Without it a full /dev/shm would be a SIGBUS
-// at the first touch.
+// Every rank allocates its own part: in parallel, and on its own NUMA node. Otherwise a full /dev/shm would cause a
+// SIGBUS at first use.
 SharedSegment map_segment(const Descriptor& file, int64_t bytes, int64_t part_begin, int64_t part_bytes,
                           Announcement& announcement) {
   int error = 0;
@@ -153,7 +153,8 @@ std::string refusal_in(const std::vector<Announcement>& all, int64_t bytes) {
   return "";
 }
 
-// Collective: zeroed memory of `part_bytes` (whole pages) for each rank, or on every rank the same refusal.
+// Collective: zeroed memory of `part_bytes` (whole pages) for each rank, or the same reason for its absence on every
+// rank.
 SharedSegment open_segment(int rank, int size, int64_t part_bytes, const NodeShared::Allgather& allgather,
                            std::string& refusal) {
   if (part_bytes > INT64_MAX / size) {
@@ -199,13 +200,13 @@ SharedSegment::~SharedSegment() {
 
 // ---------------------------------------------------------------------------------------------------- meeting
 
-// The beginning of a rank's part of the control segment; its two staging areas follow on the next page. Memory of
-// zeros is a seat not taken yet.
+// The start of a rank's part of the control segment; its two staging areas are on the next page. Zeroed memory is a
+// free seat.
 struct NodeShared::Seat {
   // Of the whole node, used in rank 0's seat only.
   alignas(64) std::atomic<uint32_t> turn;  // the one in progress
-  std::atomic<uint32_t> arrived;           // how many ranks are there
-  std::atomic<uint32_t> gone;              // 0, or 1 + 2 * rank + (1 if it left in good order)
+  std::atomic<uint32_t> arrived;           // number of ranks that have arrived
+  std::atomic<uint32_t> gone;              // 0, or 1 + 2 * rank + (1 if it left normally)
   // Of this rank.
   alignas(64) Process process;
   std::atomic<uint32_t> next_turn;  // 1 + the turn at which it last arrived
@@ -237,7 +238,7 @@ NodeShared::Seat& NodeShared::seat(int rank) const {
   return *reinterpret_cast<Seat*>(control_.data() + rank * (kPageBytes + 2 * stage_bytes(size_)));
 }
 
-// The area for the turn to come.
+// The staging area of the next turn.
 std::span<std::byte> NodeShared::stage(int rank) const {
   const int64_t bytes = stage_bytes(size_);
   std::byte* const areas = reinterpret_cast<std::byte*>(&seat(rank)) + kPageBytes;
@@ -273,7 +274,7 @@ void NodeShared::arrive(const Call& call) {
   }
 }
 
-// Returns when every rank has come to this turn. stage() is then that of the next one.
+// Returns when every rank has arrived at this turn. stage() is then that of the next turn.
 void NodeShared::wait() {
   if (!has_arrived_) throw Error(ErrorKind::kInternal, "node_wait() without node_arrive()");
   const uint32_t turn = turn_;
@@ -284,7 +285,7 @@ void NodeShared::wait() {
   check_same_call(turn, call);
 }
 
-// An arrival that was left without a wait is over before anything else is staged: it moves the areas on.
+// Completes an arrival without a wait before other data is staged, since it changes the staging areas.
 void NodeShared::end_arrival() {
   if (has_arrived_) node_wait();
 }
@@ -318,7 +319,7 @@ void NodeShared::fail_if_one_is_gone(uint32_t turn, const Call& call, bool check
     const Seat& other = seat(r);
     const bool has_left = other.left.load() != 0;
     const bool died = !has_left && check_processes && has_died(other.process, me);
-    // Read after the two above: who came to this turn before going does not hold it up.
+    // Read after the two above: a rank that arrived at this turn before it left does not delay it.
     const bool is_here = static_cast<int32_t>(other.next_turn.load() - turn) > 0;
     if (is_here || (!has_left && !died)) continue;
     report_gone(r, has_left);
@@ -411,11 +412,11 @@ void NodeShared::broadcast(std::span<std::byte> data, int root) {
 
 namespace {
 
-// What two ranges that begin at `first` and `second` have in common, from the beginning of each.
+// The common part of two ranges that begin at `first` and `second`, relative to the start of each.
 struct Overlap {
   int64_t in_first;
   int64_t in_second;
-  int64_t bytes;  // not positive where there is none
+  int64_t bytes;  // zero or negative: no common part
 };
 
 Overlap overlap(int64_t first, int64_t first_bytes, int64_t second, int64_t second_bytes) {
@@ -423,7 +424,7 @@ Overlap overlap(int64_t first, int64_t first_bytes, int64_t second, int64_t seco
   return {begin - first, begin - second, std::min(first + first_bytes, second + second_bytes) - begin};
 }
 
-constexpr int64_t kMessageBytesMax = int64_t{1} << 48;  // so that sums of sizes are sizes
+constexpr int64_t kMessageBytesMax = int64_t{1} << 48;  // a bound that keeps sums of sizes in 64 bits
 
 // sizes[r * 2 * size + to] is what rank r sends, sizes[r * 2 * size + size + from] what it expects.
 class ExchangeSizes {
@@ -440,7 +441,7 @@ class ExchangeSizes {
   int64_t sent(int from, int to) const { return all_[int64_t{2} * size_ * from + to]; }
   int64_t expected(int from, int to) const { return all_[int64_t{2} * size_ * to + size_ + from]; }
 
-  // A rank sends its messages to others one after another, in order of receiver: where that to `to` begins.
+  // The start of the message to `to`: a rank stores its messages one after another, in order of the receivers.
   int64_t begin(int from, int to) const {
     int64_t bytes = 0;
     for (int before = 0; before < to; ++before) bytes += before == from ? 0 : sent(from, before);
@@ -513,7 +514,7 @@ std::unique_ptr<Comm> NodeShared::duplicate() {
 std::vector<std::span<std::byte>> NodeShared::shared_windows(int64_t bytes) {
   check_window_bytes(bytes);
   if (bytes > window_bytes_) {
-    windows_ = SharedSegment();  // before the new one: never both
+    windows_ = SharedSegment();  // freed before the new one is made
     window_bytes_ = 0;
     const Call call{.kind = Call::Kind::kSharedWindows, .bytes = bytes};
     const Allgather allgather = [&](std::span<const std::byte> mine, std::span<std::byte> all) {

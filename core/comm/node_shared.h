@@ -1,13 +1,13 @@
-// Processes of one node over POSIX shared memory, without MPI.
+// Communicator of the processes of one node over POSIX shared memory, without MPI.
 //
-// They meet in a control segment: one seat a process with its identity, what it is calling and a staging area for small
-// data, and one turn counter on which they wait in the kernel. A call is one or more turns: write into the own staging
-// area, meet, read from those of the others. Staging areas are double: who writes for turn t + 2 has been at turn t +
-// 1, where all had read what was staged for turn t.
+// They share a control segment. It has a slot for each process, with its identity, its current call and a staging area
+// for small data, and one turn counter on which they wait in the kernel. A call is one or more turns: write to the own
+// staging area, meet, read those of the others. Staging areas are double: a rank that writes for turn t + 2 has met the
+// others in turn t + 1, when all had read what was staged for turn t.
 //
-// A process that dies or closes its comm while others wait for it is an error on all of them within about a second, and
-// so is every later call. Different calls on different ranks are an error on all ranks, which can then go on. A forked
-// child has no part in its parent's comm: its calls are errors.
+// If a process dies or closes its comm while others wait for it, all of them get an error within about a second, and so
+// does every later call. Different calls on different ranks are an error on all ranks, which can then continue. A
+// forked child has no part in its parent's comm: its calls are errors.
 #pragma once
 
 #include <functional>
@@ -21,8 +21,8 @@
 
 namespace swath {
 
-// A window in the user's folder of shared memory (base/shared_memory.h), without a name once all have attached: its
-// memory goes with the last process that maps it, however that one ends.
+// A window in the user's folder of shared memory (base/shared_memory.h). Its name is removed once all have attached:
+// the system frees the memory with the last process that maps it, even if that process is killed.
 class SharedSegment {
  public:
   SharedSegment() = default;
@@ -40,10 +40,10 @@ class SharedSegment {
 
 class NodeShared final : public Comm {
  public:
-  // How the processes reach one another before they share memory (and behaves as Comm::allgather).
+  // How the processes communicate before they share memory; like Comm::allgather.
   using Allgather = std::function<void(std::span<const std::byte> mine, std::span<std::byte> all)>;
 
-  // Collective. Null on every rank where shared memory cannot be had, and `refusal` says why.
+  // Collective. Null on every rank if shared memory is not available; `refusal` is then the reason.
   static std::unique_ptr<NodeShared> attach(int rank, int size, const Allgather& bootstrap, std::string& refusal);
   ~NodeShared() override;
 
@@ -65,8 +65,7 @@ class NodeShared final : public Comm {
   std::unique_ptr<Comm> duplicate() override;
   bool may_be_called_in_background() const override { return true; }
 
-  // Not collective: those that wait for this rank, or ever will, hear that it comes no more. As at the end of this
-  // object.
+  // Local: ranks that wait for this rank, now or later, get an error. The destructor calls it.
   void leave();
 
  private:
@@ -91,9 +90,9 @@ class NodeShared final : public Comm {
 
   const int rank_;
   const int size_;
-  const uint64_t generation_;  // a fork's copy of this object must not speak for it
+  const uint64_t generation_;  // a forked child's copy of this object must not act as this rank
   SharedSegment control_;
-  uint32_t turn_ = 0;  // the next one, or that at which this rank has arrived; all ranks count alike
+  uint32_t turn_ = 0;  // the next one, or the one at which this rank has arrived; equal on all ranks
   bool has_arrived_ = false;
   SharedSegment windows_;
   int64_t window_bytes_ = 0;  // of each rank; the distance between two windows

@@ -1,13 +1,13 @@
-// How ranks lie on nodes.
+// Which ranks are on which node.
 #pragma once
 
 #include "comm/comm.h"
 
 namespace swath {
 
-// How many ranks the fullest node has.
+// The largest number of ranks on a node.
 int most_on_a_node(const Comm& comm);
-// Whether no lower rank is on this rank's node.
+// True if no lower rank is on this rank's node.
 bool is_first_of_node(const Comm& comm);
 
 }  // namespace swath

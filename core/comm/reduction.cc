@@ -9,7 +9,7 @@ namespace {
 
 using Order = ReductionStep::Order;
 
-// Of `count` places, the first 2 * pairs fold into `pairs`: what is left is `doubled`, a power of two.
+// The first 2 * pairs of `count` places fold into `pairs`, which leaves `doubled` places, a power of two.
 class Fold {
  public:
   explicit Fold(int count)
@@ -18,9 +18,9 @@ class Fold {
   int doubled() const { return doubled_; }
   bool is_needed() const { return pairs_ > 0; }
   bool is_in_pair(int place) const { return place < 2 * pairs_; }
-  // Whether the place gives its record away.
+  // True if the place sends its record to its neighbour.
   bool is_folded(int place) const { return is_in_pair(place) && place % 2 == 1; }
-  // Numbers the places that are left, and back.
+  // Numbers of the remaining places, and the reverse.
   int number_of(int place) const { return is_in_pair(place) ? place / 2 : place - pairs_; }
   int place_of(int number) const { return number < pairs_ ? 2 * number : number + pairs_; }
 

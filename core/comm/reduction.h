@@ -1,4 +1,4 @@
-// Reductions: of records that are types, and how the records of several nodes become one.
+// Reductions of typed records, and the steps that combine the records of several nodes.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace swath {
 
-// A Combine by Record's own combine(other).
+// A Combine that calls combine(other) of Record.
 template <typename Record>
 void combine_records(std::span<std::byte> into, std::span<const std::byte> other) {
   static_assert(std::is_trivially_copyable_v<Record>);
@@ -23,7 +23,7 @@ void combine_records(std::span<std::byte> into, std::span<const std::byte> other
   std::memcpy(into.data(), &both, sizeof both);
 }
 
-// Collective. The records of all ranks as one.
+// Collective. The combination of the records of all ranks.
 template <typename Record>
 Record allreduce_record(Comm& comm, Record mine) {
   static_assert(sizeof(Record) <= kRecordBytesMax);
@@ -31,23 +31,23 @@ Record allreduce_record(Comm& comm, Record mine) {
   return mine;
 }
 
-// One step of a reduction between the places [0, count), in which a place sends its record, receives one, does both or
-// neither. Each step of a place meets the same step of the other.
+// One step of a reduction between the places [0, count): a place sends its record, receives one, or does both or
+// neither. A step of a place meets the same step of its partner.
 struct ReductionStep {
   static constexpr int kNobody = -1;
   enum class Order { kOwnFirst, kReceivedFirst, kReceivedOnly };
 
   int send_to = kNobody;
   int receive_from = kNobody;
-  Order order = Order::kOwnFirst;  // in which the record becomes that of both
+  Order order = Order::kOwnFirst;  // the order in which the two records are combined
 };
 
-// By recursive doubling, after which all places have the combination of all, in the order of the places. Where `count`
-// is no power of two, some places first give their record to a neighbour, which tells them the result at the end. All
-// places have the same number of steps, at most 2 + log2(count).
+// Recursive doubling: in the end all places have the combination of all records, in the order of the places. If `count`
+// is not a power of two, some places first give their record to a neighbour, which sends them the result at the end.
+// All places have the same number of steps, at most 2 + log2(count).
 std::vector<ReductionStep> reduction_steps(int place, int count);
 
-// What a place does with what it received in a step. `received` is overwritten.
+// Combines the record received in a step. `received` is overwritten.
 void take_received(ReductionStep::Order order, std::span<std::byte> record, std::span<std::byte> received,
                    const Combine& combine);
 

@@ -119,7 +119,7 @@ Traffic Simulation::traffic() const {
   return traffic_;
 }
 
-// Does nothing while a rank runs, or before all are there: who comes first must not depend on the machine's scheduler.
+// Does nothing while a rank runs, or before all have entered: the order must not depend on the machine's scheduler.
 void Simulation::pass_baton() {
   const auto is_in = [this](State state) { return [=](const Rank& rank) { return rank.state == state; }; };
   if (running_ >= 0 || std::any_of(ranks_.begin(), ranks_.end(), is_in(State::kOutside))) return;
@@ -140,7 +140,7 @@ void Simulation::wait_for_turn(std::unique_lock<std::mutex>& lock, int rank) {
   ranks_[rank].turn.wait(lock, [&] { return running_ == rank; });
 }
 
-// Time moves on to when the first of those that sleep wakes up; false where none ever does.
+// Advances time to the first wake-up of a sleeping rank; returns false if none will wake up.
 bool Simulation::wake_first_sleepers() {
   double first = kNever;
   for (const Rank& rank : ranks_) {
@@ -173,7 +173,7 @@ double Simulation::RankClock::now() { return simulation_.now_; }
 void Simulation::RankClock::sleep_until(double time) { simulation_.sleep(rank_, time, nullptr); }
 
 void Simulation::RankClock::wait(std::atomic<uint32_t>& word, uint32_t expected, double deadline) {
-  if (word == expected) simulation_.sleep(rank_, deadline, &word);  // nobody else runs meanwhile
+  if (word == expected) simulation_.sleep(rank_, deadline, &word);  // no other rank runs meanwhile
 }
 
 void Simulation::RankClock::wake_all(std::atomic<uint32_t>& word) {
@@ -203,7 +203,7 @@ void Simulation::meet(std::unique_lock<std::mutex>& lock, int rank, const Call& 
   if (me.failed) throw Error(failure_kind_, failure_);
 }
 
-// Others that wait for this rank may go on, or it itself: chosen as at every call.
+// Ranks that wait for this one may continue, or this rank itself: the choice is random, as at every call.
 void Simulation::node_arrive(int rank, int duplicate) {
   std::unique_lock lock(mutex_);
   begin_call(rank);
@@ -220,7 +220,7 @@ void Simulation::node_arrive(int rank, int duplicate) {
   if (ranks_[rank].failed) throw Error(failure_kind_, failure_);
 }
 
-// As often as this rank.
+// True if all other ranks of the node have arrived at least as often as this rank.
 bool Simulation::node_has_arrived(int rank, int duplicate) const {
   const std::vector<int64_t>& arrivals = communicators_[duplicate].arrivals;
   for (int r = 0; r < size(); ++r) {
@@ -229,7 +229,7 @@ bool Simulation::node_has_arrived(int rank, int duplicate) const {
   return true;
 }
 
-// Whether all whom the call of `rank` concerns wait in that same call.
+// True if all ranks of the call of `rank` wait in that same call.
 bool Simulation::ready_to_carry_out(int rank) const {
   const Call& call = ranks_[rank].call;
   if (call.kind == Call::Kind::kNodeBarrier) return node_has_arrived(rank, call.duplicate);
@@ -285,8 +285,8 @@ void Simulation::carry_out_exchange() {
   }
 }
 
-// As the real ones do it: on a node each rank combines all records for itself, by its own way to combine them; the
-// lowest ranks combine between the nodes, and tell the others.
+// As in the real implementations: each rank of a node combines all its node's records itself, with its own Combine; the
+// lowest ranks combine between the nodes, and send the result to the others.
 void Simulation::carry_out_allreduce() {
   std::vector<std::vector<std::byte>> of_ranks;
   for (int r = 0; r < size(); ++r) of_ranks.push_back(combined_on_node_of(r));
@@ -356,7 +356,7 @@ void Simulation::check_exchange_sizes() {
   }
 }
 
-// Each rank's window is an allocation of its own, so that AddressSanitizer sees who writes past the end of it.
+// Each rank's window is a separate allocation, so that AddressSanitizer detects writes beyond its end.
 void Simulation::replace_windows(const Call& call) {
   Communicator& communicator = communicators_[call.duplicate];
   for (HeapWindow& window : communicator.windows) window = make_heap_window(call.bytes);
@@ -368,8 +368,8 @@ void Simulation::make_duplicate() {
   for (Rank& rank : ranks_) rank.duplicate_made = static_cast<int>(std::ssize(communicators_)) - 1;
 }
 
-// A call that asks for no more than there is does not wait for the others, as in the real implementations; whether all
-// ask alike is therefore compared with the first that asked.
+// A call for no more than the existing memory does not wait for the others, as in the real implementations. So its size
+// is compared with that of the first call.
 std::vector<std::span<std::byte>> Simulation::shared_windows(int rank, const Call& call) {
   std::unique_lock lock(mutex_);
   begin_call(rank);

@@ -1,17 +1,17 @@
-// Many ranks in one process, one thread each, for tests of what depends on who comes first.
+// Many ranks in one process, one thread each, for tests of results that depend on timing.
 //
 // A baton goes round: only the rank that holds it runs. At every collective call the rank gives it up, and a random
-// number generator chooses who of those that can go on has it next. One seed is one interleaving, on every machine;
-// other seeds are other interleavings.
+// number generator chooses the next among the ranks that can run. One seed is one interleaving, on every machine; other
+// seeds are other interleavings.
 //
 //   Simulation simulation(3, 2, seed);                 // ranks 0 and 1 on node 0, rank 2 on node 1
 //   thread r: simulation.enter(r); work(*simulation.comm(r)); simulation.leave(r);
 //
-// Time stands still while a rank runs. When none can go on, it moves to where the first of those that sleep wakes up; a
-// rank finds it as clock_of_thread().
+// Time stands still while a rank runs. If no rank can run, it moves to the earliest time at which a sleeping rank wakes
+// up; a rank reads it from clock_of_thread().
 //
-// When no rank can go on (they wait in different calls, or for one that has left), every waiting call throws
-// kDisagreement telling what each rank waits in, and so does every later call.
+// If no rank can run (they wait in different calls, or for a rank that has left), every waiting call throws
+// kDisagreement with the call of each rank, and so does every later call.
 #pragma once
 
 #include <atomic>
@@ -35,7 +35,7 @@
 
 namespace swath {
 
-// What ranks have done together, and what passed between nodes.
+// Collective calls of the ranks, and traffic between nodes.
 struct Traffic {
   struct OfNode {
     int64_t messages_sent = 0;  // of exchange() and allreduce(), to other nodes
@@ -44,7 +44,8 @@ struct Traffic {
     int64_t bytes_received = 0;
   };
   std::vector<OfNode> nodes;
-  std::map<Call::Kind, int64_t> calls;  // of all ranks together, duplicates' too; those of one node are not counted
+  std::map<Call::Kind, int64_t> calls;  // of all ranks together, including duplicates; those of one node are not
+                                        // counted
 };
 
 class Simulation {
@@ -57,9 +58,9 @@ class Simulation {
   // simulation.
   std::unique_ptr<Comm> comm(int rank);
 
-  // Waits for this rank's first turn; the first turn of all comes when the last rank has entered (or left).
+  // Waits for this rank's first turn; the first rank runs when the last rank has entered (or left).
   void enter(int rank);
-  // This rank's thread has finished, well or by an exception. Never throws.
+  // This rank's thread has finished, normally or by an exception. Never throws.
   void leave(int rank);
 
   // So far.
@@ -89,12 +90,12 @@ class Simulation {
 
   struct Rank {
     State state = State::kOutside;
-    bool failed = false;                               // what it waits in has failed
-    double wakes_at = kNever;                          // where it sleeps
-    const std::atomic<uint32_t>* sleeps_on = nullptr;  // what may wake it before
+    bool failed = false;                               // the call that it waits in has failed
+    double wakes_at = kNever;                          // if it sleeps
+    const std::atomic<uint32_t>* sleeps_on = nullptr;  // what may wake it earlier
     std::condition_variable turn;
     int duplicate_made = 0;
-    // What it waits in, and the buffers it gave.
+    // The call that it waits in, and its buffers.
     Call call;
     std::span<const std::byte> source;
     std::span<std::byte> target;
@@ -103,7 +104,7 @@ class Simulation {
     std::span<const ReceiveMessage> receives;
   };
 
-  // What the communicator and each of its duplicates have of their own.
+  // The state of the communicator, or of one of its duplicates.
   struct Communicator {
     explicit Communicator(size_t ranks) : window_calls(ranks), arrivals(ranks), windows(ranks) {}
 
@@ -111,7 +112,7 @@ class Simulation {
     std::vector<int64_t> arrivals;      // of each rank, by node_arrive()
     std::vector<HeapWindow> windows;
     int64_t window_bytes = 0;
-    std::vector<int64_t> window_requests;  // the bytes asked for in the first, second ... call of shared_windows
+    std::vector<int64_t> window_requests;  // the bytes requested in the first, second ... call of shared_windows
   };
 
   int size() const { return static_cast<int>(ranks_.size()); }
@@ -155,8 +156,8 @@ class Simulation {
   Traffic traffic_;
 };
 
-// Runs `body` on every rank of a simulation, a thread each, and rethrows the exception that came first (what it makes
-// of the other ranks, a deadlock, comes after it). A simulation runs once.
+// Runs `body` on every rank of a simulation, in a thread each, and rethrows the first exception (deadlocks of other
+// ranks that it causes come later). A simulation runs once.
 void run_ranks(Simulation& simulation, const std::function<void(Comm&)>& body);
 void run_ranks(int ranks, const std::function<void(Comm&)>& body, uint64_t seed = 0, int nodes = 1);
 

@@ -1,5 +1,6 @@
 #include "files/array_form.h"
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 
@@ -66,6 +67,18 @@ std::shared_ptr<const CodedArray> coded_chunks(const Description& description) {
   array->places = coded->places;
   array->check();
   return array;
+}
+
+bool may_have_chunk_table(const Description& description) {
+  const auto* coded = std::get_if<formats::CodedLayout>(&description.places);
+  return coded != nullptr && std::holds_alternative<ChunkTable>(coded->places);
+}
+
+bool has_absent_chunks(const Description& description) {
+  const auto* chunked = std::get_if<formats::ChunkedLayout>(&description.places);
+  if (chunked == nullptr) return false;
+  return description.stored_shape ||
+         std::any_of(chunked->offsets.begin(), chunked->offsets.end(), [](int64_t offset) { return offset < 0; });
 }
 
 }  // namespace swath

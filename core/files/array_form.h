@@ -21,4 +21,9 @@ std::shared_ptr<const ArrayForm> array_form(const formats::Description& descript
 // The array's chunks where they are coded, else null. Throws Error{kFormat} where they cannot be.
 std::shared_ptr<const CodedArray> coded_chunks(const formats::Description& description);
 
+// Whether chunks of an array have places in its file, now or when they are coded.
+bool may_have_chunk_table(const formats::Description& description);
+// Whether a write of it must have its chunks placed first, or the dataset made longer.
+bool has_absent_chunks(const formats::Description& description);
+
 }  // namespace swath

@@ -11,12 +11,12 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "files/array_form.h"
-#include "files/data_file_chunks.h"
+#include "files/chunk_room.h"
 #include "files/file_array.h"
+#include "files/file_changes.h"
 #include "files/first_rank.h"
 #include "files/fitted.h"
 #include "files/one_change.h"
-#include "files/staleness.h"
 #include "formats/added.h"
 #include "formats/all.h"
 #include "formats/description.h"
@@ -25,7 +25,6 @@
 #include "formats/raw/raw.h"
 #include "formats/refusals.h"
 #include "formats/serialise.h"
-#include "journal/changes.h"
 #include "plan/profile.h"
 #include "store/atomic_file.h"
 #include "throttle/throttled_engine.h"
@@ -45,12 +44,6 @@ namespace {
 int64_t next_number() {
   static std::atomic<int64_t> openings = 0;
   return ++openings;
-}
-
-// Of a raw file what its caller says.
-std::unique_ptr<FormatFile> opened(const Format& format, const std::string& path, Changes* changes,
-                                   const DataFileOptions& options) {
-  return format.describes_itself() ? format.open(path, changes) : formats::raw::open(path, options.raw.value());
 }
 
 // What ranks compare of a raw file.
@@ -96,7 +89,7 @@ std::shared_ptr<DataFile> DataFile::open(std::shared_ptr<Comm> comm, const std::
   const auto found = on_first_rank(*comm, words, [&] {
     repair(path);
     const Format& found_format = options.raw ? formats::raw::format() : formats::format_of(path);
-    metadata = opened(found_format, path, nullptr, options);
+    metadata = formats::open_with(found_format, path, nullptr, options.raw);
     ByteWriter writer;
     writer.put(next_number());
     writer.put(found_format.name());
@@ -110,8 +103,9 @@ std::shared_ptr<DataFile> DataFile::open(std::shared_ptr<Comm> comm, const std::
   auto file = std::shared_ptr<DataFile>(new DataFile(std::move(comm), format, mode, options));
   file->number_ = number;
   file->contents_ = formats::next_contents(reader);
-  file->path_ = file->final_path_ = path;
-  file->metadata_ = std::move(metadata);
+  file->final_path_ = path;
+  file->may_change(path);
+  file->changes_->use(std::move(metadata));
   file->open_bytes("open " + path);
   return file;
 }
@@ -152,7 +146,7 @@ std::shared_ptr<DataFile> DataFile::create_with(std::shared_ptr<Comm> comm, cons
     if (array != nullptr) contents.arrays.push_back(*array);
     format.create(atomic_file->working_path(), contents);
     return serialise(*atomic_file, next_number(),
-                     opened(format, atomic_file->working_path(), nullptr, given_options)->contents());
+                     formats::open_with(format, atomic_file->working_path(), nullptr, given_options.raw)->contents());
   });
   ByteReader reader("what rank 0 made", found);
   const std::string final_path = reader.text();
@@ -162,7 +156,6 @@ std::shared_ptr<DataFile> DataFile::create_with(std::shared_ptr<Comm> comm, cons
   file->number_ = reader.number();
   if (array != nullptr && !format.holds_many()) file->fill_ = array->fill;
   file->contents_ = formats::next_contents(reader);
-  file->path_ = working_path;
   file->final_path_ = final_path;
   file->atomic_file_ = std::move(atomic_file);
   if (file->atomic_file_ == nullptr) {
@@ -173,6 +166,7 @@ std::shared_ptr<DataFile> DataFile::create_with(std::shared_ptr<Comm> comm, cons
                                   .replaced_path = replaced_path};
     file->atomic_file_ = std::make_shared<AtomicFile>(AtomicFile::made_elsewhere(final_path, given));
   }
+  file->may_change(working_path);
   file->open_bytes("create " + path);
   if (file->comm_->rank() == 0) file->atomic_file_->drop_replaced();
   if (array != nullptr) {
@@ -192,14 +186,24 @@ std::string DataFile::words(const std::string& doing) const {
   return doing + " (" + final_path_ + ", opened as number " + std::to_string(number_) + ")";
 }
 
+void DataFile::may_change(const std::string& path) {
+  FileChanges::Options given{.is_new = atomic_file_ != nullptr, .raw = options_.raw};
+  given.refuse_stale = [this](FormatFile& file, OwnRows own) {
+    own.contents = &contents_;
+    own.records = records_ ? &*records_ : nullptr;
+    swath::refuse_stale(final_path_, file, own);
+  };
+  changes_ = std::make_shared<FileChanges>(format_, path, std::move(given));
+}
+
 void DataFile::open_bytes(const std::string& words) {
   run_collectively(*comm_, question_of(words + ": engines"), [&] {
     const FileOptions how = options_.file ? *options_.file : FileOptions();
     const bool has_name = mode_ == OpenMode::kReadWrite && comm_->rank() == 0;
     do {
-      if (has_name) name_.emplace(path_);
-      file_ = format_.is_folder() ? File::open_folder(path_, how) : File::open(path_, mode_, how);
-    } while (has_name && name_->is_replaced());
+      if (has_name) changes_->note_name(changes_->path());
+      file_ = format_.is_folder() ? File::open_folder(changes_->path(), how) : File::open(changes_->path(), mode_, how);
+    } while (has_name && changes_->is_replaced());
   });
 }
 
@@ -208,7 +212,7 @@ void DataFile::open_bytes(const std::string& words) {
 // Or open in the parent of this process only.
 void DataFile::refuse_closed(const std::string& doing) const {
   if (is_closed_) fail_argument(doing + " " + final_path_ + ": the file is closed; open it again");
-  if (made_in_ != fork_generation()) {
+  if (changes_->is_forked()) {
     fail_argument(doing + " " + final_path_ +
                   ": the process that has the file open was forked, and this is its child: open the file again here");
   }
@@ -223,7 +227,7 @@ void DataFile::refuse_changing(const std::string& doing) const {
 
 void DataFile::refuse_writing(const std::string& doing) const {
   if (mode_ != OpenMode::kReadWrite) refuse_changing(doing);
-  if (name_ && !atomic_file_) name_->refuse_replaced(doing);
+  changes_->refuse_replaced(doing);
 }
 
 void DataFile::has_written(const FileArray& array) {
@@ -231,36 +235,6 @@ void DataFile::has_written(const FileArray& array) {
 }
 
 // ---- On rank 0 ----------------------------------------------------------------------------------------------------
-
-std::unique_ptr<FormatFile> DataFile::open_metadata() const { return opened(format_, path_, changes_.get(), options_); }
-
-FormatFile& DataFile::metadata() {
-  if (metadata_ == nullptr) metadata_ = open_metadata();
-  return *metadata_;
-}
-
-FormatFile& DataFile::metadata_to_change() {
-  const std::string doing = "change";
-  refuse_writing(doing);
-  if (changes_ != nullptr) return metadata();
-  changes_ =
-      atomic_file_ ? std::make_unique<Changes>(path_, ChangesOptions{.is_durable = false}) : changes_of(path_, true);
-  try {
-    metadata_ = open_metadata();
-    if (!atomic_file_) refuse_stale();
-  } catch (...) {
-    metadata_.reset();
-    changes_.reset();
-    throw;
-  }
-  return *metadata_;
-}
-
-void DataFile::refuse_stale() const {
-  OwnRows own{.contents = &contents_, .records = records_ ? &*records_ : nullptr, .given_room = given_room_};
-  own.are_variables_as_long_as_dimensions = format_.fills_rows();
-  swath::refuse_stale(final_path_, *metadata_, own);
-}
 
 namespace {
 
@@ -278,8 +252,7 @@ std::vector<std::byte> serialise_placed(const std::optional<Description>& change
 }  // namespace
 
 std::vector<std::byte> DataFile::placed_after_change(FormatFile& metadata, const std::optional<Description>& changed) {
-  const bool has_moved = metadata.has_moved_others();
-  const bool is_other_file = metadata.has_replaced_file();
+  const auto [has_moved, is_other_file] = changes_->moved();
   std::vector<Description> others;
   if (has_moved || is_other_file) {
     for (const auto& [path, array] : arrays_) {
@@ -297,17 +270,13 @@ std::vector<std::byte> DataFile::placed_after_change(FormatFile& metadata, const
 // Arrays that lie along the dimension behind their first are longer, too.
 std::vector<std::byte> DataFile::set_length_of(const std::string& dimension, int64_t rows,
                                                const std::vector<std::string>& longer) {
-  FormatFile& metadata = metadata_to_change();
-  metadata.set_length(dimension, rows);
-  changes_->checkpoint();
-  std::vector<Description> others;
-  for (const std::string& path : longer) others.push_back(metadata.describe(path));
-  return serialise_placed(std::nullopt, others, false);
-}
-
-// What was written of elements stays after a kill, too, unless what the file holds was changed meanwhile.
-void DataFile::checkpoint_written() {
-  if (changes_ != nullptr && !has_changed_) changes_->checkpoint();
+  return changes_->change([&](FormatFile& metadata) {
+    metadata.set_length(dimension, rows);
+    changes_->checkpoint();
+    std::vector<Description> others;
+    for (const std::string& path : longer) others.push_back(metadata.describe(path));
+    return serialise_placed(std::nullopt, others, false);
+  });
 }
 
 // ---- Changes of what the file holds -------------------------------------------------------------------------------
@@ -319,7 +288,7 @@ DataFile::Placed DataFile::take(const std::vector<std::byte>& placed) {
   const int64_t count = reader.count(1);
   for (int64_t i = 0; i < count; ++i) found.others.push_back(formats::next_description(reader));
   found.is_other_file = reader.flag("other file");
-  has_changed_ = true;
+  changes_->note_changed();
   if (found.is_other_file) open_bytes(words("open again"));
   for (Description& other : found.others) {
     FileArray& array = *arrays_.at(other.variable.value_or(""));
@@ -333,7 +302,8 @@ std::shared_ptr<FileArray> DataFile::make_array(const Description& description, 
   Array::Options given;
   given.form = array_form(description, identity);
   given.chunks = coded_chunks(description);
-  if (may_have_chunk_table(description)) given.allocator = std::make_shared<Chunks>(*this, description);
+  if (may_have_chunk_table(description))
+    given.allocator = std::make_shared<ChunkRoom>(changes_, description.variable.value_or(""));
   given.fill = description.fill;
   given.learning = learning_;
   given.name = final_path_;
@@ -352,7 +322,7 @@ std::shared_ptr<FileArray> DataFile::array(const std::optional<std::string>& pat
   const CollectiveTurnScope turn(comm_->size() > 1 ? &comm_->turn() : nullptr, "open", name);
   const auto described = on_first_rank(*comm_, words("open array " + name), [&] {
     if (is_closed_) fail_argument("open " + name + " of " + final_path_ + ": the file is closed; open it again");
-    return formats::serialise(metadata().describe(path));
+    return changes_->read([&](FormatFile& metadata) { return formats::serialise(metadata.describe(path)); });
   });
   Description description = formats::parse_description(described);
   if (fill_) description.fill = *fill_;
@@ -372,9 +342,8 @@ std::shared_ptr<FileArray> DataFile::add(const NewArray& array) {
   agree_same(*comm_, doing);  // before anything is changed
   const auto placed = take(on_first_rank(*comm_, doing, [&] {
     refuse_changing("add to");
-    FormatFile& metadata = metadata_to_change();
-    const Description added = metadata.add(fitted(contents_, array));
-    return placed_after_change(metadata, added);
+    return changes_->change(
+        [&](FormatFile& metadata) { return placed_after_change(metadata, metadata.add(fitted(contents_, array))); });
   }));
   const Description& added = *placed.changed;
   add_to(contents_, added);
@@ -390,9 +359,10 @@ void DataFile::set_attributes(const std::string& holder, const Attributes& chang
   agree_same(*comm_, doing);  // before anything is changed
   take(on_first_rank(*comm_, doing, [&] {
     refuse_changing("set attributes of");
-    FormatFile& metadata = metadata_to_change();
-    metadata.set_attributes(holder, changes);
-    return placed_after_change(metadata, std::nullopt);
+    return changes_->change([&](FormatFile& metadata) {
+      metadata.set_attributes(holder, changes);
+      return placed_after_change(metadata, std::nullopt);
+    });
   }));
   contents_.set_attributes(holder, changes);
 }

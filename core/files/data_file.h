@@ -19,10 +19,8 @@
 #include <string>
 #include <vector>
 
-#include "base/fork.h"
 #include "base/per_process.h"
 #include "comm/comm.h"
-#include "files/open_name.h"
 #include "files/records.h"
 #include "formats/contents.h"
 #include "formats/new_array.h"
@@ -32,9 +30,9 @@
 namespace swath {
 
 class AtomicFile;
-class Changes;
 class File;
 class FileArray;
+class FileChanges;
 class Learning;
 struct FileOptions;
 struct Profile;
@@ -102,20 +100,14 @@ class DataFile : public std::enable_shared_from_this<DataFile> {
  private:
   friend class FileArray;
   struct Placed;
-  class Chunks;
 
   DataFile(std::shared_ptr<Comm> comm, const formats::Format& format, OpenMode mode, DataFileOptions options);
 
   // What is done on rank 0 alone.
-  std::unique_ptr<formats::FormatFile> open_metadata() const;
-  formats::FormatFile& metadata();
-  formats::FormatFile& metadata_to_change();
-  void refuse_stale() const;
   std::vector<std::byte> placed_after_change(formats::FormatFile& metadata,
                                              const std::optional<formats::Description>& changed);
   std::vector<std::byte> set_length_of(const std::string& dimension, int64_t rows,
                                        const std::vector<std::string>& longer);
-  void checkpoint_written();
 
   // Collective.
   void open_bytes(const std::string& words);
@@ -137,6 +129,7 @@ class DataFile : public std::enable_shared_from_this<DataFile> {
   void complete();
 
   // Local.
+  void may_change(const std::string& path);
   void refuse_closed(const std::string& doing) const;
   void refuse_changing(const std::string& doing) const;
   void refuse_writing(const std::string& doing) const;
@@ -150,8 +143,6 @@ class DataFile : public std::enable_shared_from_this<DataFile> {
   const formats::Format& format_;
   const OpenMode mode_;
   const DataFileOptions options_;
-  const uint64_t made_in_ = fork_generation();
-  std::string path_;                            // where it is: under its name, or aside as long as it is not complete
   std::string final_path_;                      // the name that it has, or will have
   int64_t number_ = 0;                          // of the opening
   std::optional<std::vector<std::byte>> fill_;  // of a new file whose format keeps no fill value
@@ -161,15 +152,9 @@ class DataFile : public std::enable_shared_from_this<DataFile> {
   std::optional<Records> records_;  // once something grows
   std::map<std::string, std::shared_ptr<FileArray>> arrays_;
   std::shared_ptr<AtomicFile> atomic_file_;  // of a new file that has not got its name yet
-  bool has_changed_ = false;                 // what it holds, since the last sync
   bool is_closed_ = false;
   PerProcess<std::recursive_mutex> changing_;  // of one change after the other
-
-  // On rank 0.
-  std::optional<OpenName> name_;  // of a file that may be changed
-  std::unique_ptr<Changes> changes_;
-  std::unique_ptr<formats::FormatFile> metadata_;  // uses changes_
-  std::map<std::string, int64_t> given_room_;      // by variable: the rows that it was given room for
+  std::shared_ptr<FileChanges> changes_;
 };
 
 }  // namespace swath

@@ -8,12 +8,12 @@
 #include "files/array_form.h"
 #include "files/data_file.h"
 #include "files/file_array.h"
+#include "files/file_changes.h"
 #include "files/first_rank.h"
 #include "files/one_change.h"
 #include "formats/description.h"
 #include "formats/format.h"
 #include "formats/serialise.h"
-#include "journal/changes.h"
 #include "store/atomic_file.h"
 
 namespace swath {
@@ -37,7 +37,7 @@ void DataFile::sync() {
   if (records_) records_->synced();
   const bool gets_name = atomic_file_ != nullptr && records_ && !records_->is_empty();
   if (gets_name || atomic_file_ == nullptr) fill_unwritten();  // an array that is added stays from now on
-  if (gets_name) do_on_first_rank(*comm_, words("finish"), [&] { format_.finish(path_); });
+  if (gets_name) do_on_first_rank(*comm_, words("finish"), [&] { format_.finish(changes_->path()); });
   sync_bytes();
   if (gets_name) give_name();
   for (const auto& [path, array] : arrays_) array->array().expect_sync();
@@ -49,28 +49,22 @@ void DataFile::sync_bytes() {
     refuse_writing("sync");
     if (is_first_of_node(*comm_)) file_->sync();
   });
-  do_on_first_rank(*comm_, words("keep changes"), [&] {
-    if (changes_ == nullptr) return;
-    metadata_.reset();
-    changes_->commit();
-    changes_->close();
-    changes_.reset();
-  });
-  has_changed_ = false;
+  do_on_first_rank(*comm_, words("keep changes"), [&] { changes_->end(); });
+  changes_->note_synced();
 }
 
 void DataFile::give_name() {
   do_on_first_rank(*comm_, words("complete"), [&] {
-    metadata_.reset();
+    changes_->close();
     atomic_file_->complete();
   });
   atomic_file_.reset();
-  path_ = final_path_;
+  changes_->has_name(final_path_);
   const auto others = on_first_rank(*comm_, words("describe again"), [&] {
     ByteWriter writer;
     writer.put(std::ssize(arrays_));
     for (const auto& [path, array] : arrays_) {
-      formats::put(writer, metadata().describe(path));
+      formats::put(writer, changes_->read([&](formats::FormatFile& file) { return file.describe(path); }));
     }
     return writer.take();
   });
@@ -86,7 +80,7 @@ void DataFile::give_name() {
 void DataFile::close() {
   const OneChange one_change(changing_);
   if (is_closed_) return;
-  if (made_in_ != fork_generation()) {  // nothing of it is this process's
+  if (changes_->is_forked()) {  // nothing of it is this process's
     is_closed_ = true;
     release();
     return;
@@ -108,9 +102,9 @@ void DataFile::close() {
 }
 
 void DataFile::complete() {
-  if (atomic_file_ != nullptr || has_changed_) {
+  if (atomic_file_ != nullptr || changes_->has_changed()) {
     fill_unwritten();
-    if (atomic_file_ != nullptr) do_on_first_rank(*comm_, words("finish"), [&] { format_.finish(path_); });
+    if (atomic_file_ != nullptr) do_on_first_rank(*comm_, words("finish"), [&] { format_.finish(changes_->path()); });
     sync_bytes();
   } else if (file_->may_lose_writes()) {
     run_collectively(*comm_, question_of(words("check")), [&] { file_->check_written(); });
@@ -119,25 +113,17 @@ void DataFile::complete() {
 }
 
 void DataFile::take_back() noexcept {
-  if (comm_->rank() != 0 || made_in_ != fork_generation()) return;
+  if (comm_->rank() != 0 || changes_ == nullptr || changes_->is_forked()) return;
   const auto ignored = failure_of([&] {
-    metadata_.reset();
-    if (atomic_file_ != nullptr) {
-      if (changes_ != nullptr) changes_->abandon();
-      atomic_file_->remove();
-    } else if (changes_ != nullptr && name_ && name_->is_replaced()) {
-      changes_->abandon();
-    } else if (changes_ != nullptr) {
-      changes_->undo();
-    }
+    changes_->take_back();
+    if (atomic_file_ != nullptr) atomic_file_->remove();
   });
   static_cast<void>(ignored);  // what went wrong before is what is thrown
 }
 
 void DataFile::release() noexcept {
   const auto ignored = failure_of([&] {
-    metadata_.reset();
-    if (changes_ != nullptr && made_in_ == fork_generation()) changes_->close();
+    if (changes_ != nullptr) changes_->close();
   });
   static_cast<void>(ignored);
   for (const auto& [path, array] : arrays_) array->array().release_file();

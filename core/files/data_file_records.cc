@@ -6,16 +6,14 @@
 #include "files/array_form.h"
 #include "files/data_file.h"
 #include "files/file_array.h"
+#include "files/file_changes.h"
 #include "files/first_rank.h"
 #include "formats/description.h"
-#include "formats/files.h"
-#include "formats/format.h"
 #include "formats/serialise.h"
 
 namespace swath {
 
 using formats::Description;
-using formats::FormatFile;
 
 Records& DataFile::records() {
   if (!records_) records_.emplace(contents_);
@@ -39,22 +37,22 @@ void DataFile::extend(FileArray& array, int64_t rows, std::optional<int64_t> wri
   const std::string& path = array.path();
   rows = std::max(rows, records().length(records().dimension_of(path)));  // never shorter than its dimension
   finish_started();
-  const auto described = on_first_rank(*comm_, words, [&] {
-    FormatFile& metadata = metadata_to_change();
-    given_room_[path] = rows;
-    Description longer = metadata.extend(path, rows, written_from);
-    if (longer.end > 0) formats::extend(path_, longer.end);  // gaps between what is written can be read
-    return formats::serialise(longer);
-  });
+  const auto described =
+      on_first_rank(*comm_, words, [&] { return formats::serialise(changes_->extend(path, rows, written_from)); });
   Description longer = formats::parse_description(described);
   const std::string identity = identity_of(longer, final_path_, number_);
   array.relocate(std::move(longer), identity, file_);
-  has_changed_ = true;
+  changes_->note_changed();
+}
+
+Description DataFile::allocated(const FileArray& array) {
+  return formats::parse_description(on_first_rank(
+      *comm_, words("allocate " + array.path()), [&] { return formats::serialise(changes_->allocate(array.path())); }));
 }
 
 void DataFile::wrote(const std::string& variable, int64_t rows) {
   if (const auto length = records().wrote(variable, rows)) set_length(records().dimension_of(variable), *length);
-  if (changes_ != nullptr && metadata_ != nullptr) metadata_->written(formats::Room::kRows, variable);
+  changes_->written(formats::Room::kRows, variable);
 }
 
 std::vector<std::string> DataFile::open_arrays_along_later(const std::string& dimension) const {

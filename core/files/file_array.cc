@@ -12,7 +12,6 @@
 #include "files/array_form.h"
 #include "files/byte_order.h"
 #include "files/data_file.h"
-#include "files/data_file_chunks.h"
 #include "files/one_change.h"
 #include "formats/description.h"
 #include "plan/explain.h"

@@ -107,4 +107,9 @@ std::pair<const Format*, std::string> format_for(const std::string& path, std::s
   return {found, ""};
 }
 
+std::unique_ptr<FormatFile> open_with(const Format& format, const std::string& path, Changes* changes,
+                                      const std::optional<RawElements>& raw) {
+  return format.describes_itself() ? format.open(path, changes) : raw::open(path, raw.value());
+}
+
 }  // namespace swath::formats

@@ -1,12 +1,15 @@
 // The formats that Swath knows.
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "formats/format.h"
+#include "formats/raw_elements.h"
 
 namespace swath::formats {
 
@@ -17,5 +20,8 @@ const Format& format_named(std::string_view name);
 const Format& format_of(const std::string& path);
 // Of a new file: `asked`, or what the suffix of the name says; and what follows the colon. Throws Error{kArgument}.
 std::pair<const Format*, std::string> format_for(const std::string& path, std::string_view asked);
+// Format::open(), of a raw file with what its caller says of it.
+std::unique_ptr<FormatFile> open_with(const Format& format, const std::string& path, Changes* changes,
+                                      const std::optional<RawElements>& raw);
 
 }  // namespace swath::formats

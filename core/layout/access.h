@@ -1,4 +1,4 @@
-// What one rank touches of the file: its parts in all panels, or its view, in file order, still without a list.
+// One rank's elements in the file, in file order: its parts in all panels, or its view, still without a list.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace swath {
 
-// Elements that start in [begin, limit) of the file; they fill [begin, end), end - limit < one element.
+// Elements that start in [begin, limit) of the file; they fill [begin, end), and end - limit is less than one element.
 struct Window {
   int64_t begin;
   int64_t end;
@@ -25,7 +25,7 @@ struct Slice {
   const Regions& regions;
   int64_t first;
   int64_t last;
-  size_t part;  // whose memory it is; of a view there is one
+  size_t part;  // whose memory it uses; a view has one part
 
   int64_t bytes() const { return (last - first) * regions.element_bytes(); }
 };
@@ -35,20 +35,20 @@ class Access {
   Access(const Layout& layout, std::vector<Part> parts);
   // A view of a file, with memory beside it.
   Access(const Layout& layout, const View& view, const MemoryNest& memory);
-  // What `rank` holds, and what all hold together, each part packed in memory.
+  // The access of `rank`, and of all ranks together, each part packed in memory.
   static Access of(const Layout& layout, const Decomposition& decomposition, int rank);
   static Access together(const Layout& layout, const Decomposition& decomposition);
 
   int64_t bytes() const { return bytes_; }
   bool empty() const { return bytes_ == 0; }
   const Layout& layout() const { return *layout_; }
-  // Windows cut between elements; a view anywhere, and this is 1.
+  // Windows are cut between elements; a view is cut anywhere, and this is 1.
   int64_t element_bytes() const { return element_bytes_; }
-  // Whether an element may be counted twice.
+  // True if an element may be counted twice.
   bool may_overlap() const { return overlaps_ || parts_.size() > 1; }
 
-  // Visits what starts in [begin, end), panel by panel in file order, and part by part in each panel. Packed messages
-  // have this order on both sides.
+  // Visits the elements that start in [begin, end), panel by panel in file order, and in each panel part by part. Both
+  // sides of a packed message use this order.
   template <typename Visitor>
   void visit(int64_t begin, int64_t end, const Visitor& visitor) const {
     for (const Touch& touch : touches_in(begin, end)) {
@@ -66,32 +66,32 @@ class Access {
 
   // Bytes of the elements that start in [begin, end).
   int64_t bytes_in(int64_t begin, int64_t end) const;
-  // Whether the elements leave no byte of the window out.
+  // True if the elements cover every byte of the window.
   bool fills(const Window& window) const;
   // Contiguous runs of the elements that start in [begin, end); runs of different parts or panels count apart.
   int64_t runs_in(int64_t begin, int64_t end) const;
   int64_t runs() const { return runs_in(0, INT64_MAX); }
 
-  // The next window at or after `cursor`, before `end`: from the first element there to the next multiple of
-  // `window_bytes`, so that windows of different ranks and rounds meet at the same places. Nothing: no element is left.
+  // The next window at or after `cursor`, before `end`: from the first element to the next multiple of `window_bytes`,
+  // so that windows of different ranks and rounds have common boundaries. Nullopt if no element is left.
   //
   // Example: window_bytes 100, elements of 8 bytes at 60, 92, 250: windows [60, 100) limit 100, and [250, 258) limit
   // 300.
   std::optional<Window> next_window(int64_t cursor, int64_t end, int64_t window_bytes) const;
-  // Offset of the first element that starts at or after `cursor`; nothing if none is left.
+  // Offset of the first element that starts at or after `cursor`; nullopt if none is left.
   std::optional<int64_t> next_start(int64_t cursor) const;
-  // One past the last byte of the last element that starts before `limit`; nothing if there is none.
+  // One past the last byte of the last element that starts before `limit`; nullopt if there is none.
   std::optional<int64_t> last_end(int64_t limit) const;
 
-  // The regions, where one product describes all elements; else null. With them file domains hold equal numbers of
-  // elements, not equal spans.
+  // The regions, if one product describes all elements; else null. They let file domains have equal numbers of elements
+  // instead of equal spans.
   const Regions* only_regions() const { return regions_.size() == 1 ? regions_.data() : nullptr; }
 
  private:
   explicit Access(const Layout& layout) : layout_(&layout), element_bytes_(layout.element_bytes()) {}
   void add(const View& view, const MemoryNest& memory);
 
-  // A part has elements in a panel; of a view each of its regions is a part.
+  // A part with elements in a panel; each region of a view counts as a part.
   struct Touch {
     int64_t panel;
     size_t part;
@@ -112,10 +112,10 @@ class Access {
   const Layout* layout_;
   std::vector<Part> parts_;
   std::vector<Touch> touches_;    // by panel, then by part
-  std::vector<Regions> regions_;  // of each part, where there is a single panel, or a view
+  std::vector<Regions> regions_;  // of each part, with a single panel or a view
   int64_t element_bytes_ = 1;
   bool is_view_ = false;
-  bool overlaps_ = false;  // views that share bytes
+  bool overlaps_ = false;  // views with common bytes
   int64_t bytes_ = 0;
 };
 

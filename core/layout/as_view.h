@@ -1,4 +1,4 @@
-// Regions in the one form that may be cut at any byte: as a view. A stripe's end may split an element.
+// Converts regions to a view, which may be cut at any byte: the end of a stripe may split an element.
 #pragma once
 
 #include "layout/regions.h"
@@ -6,8 +6,8 @@
 
 namespace swath {
 
-// The same bytes and places. Position p of `regions` is data byte p * element_bytes(). Throws Error{kArgument} where it
-// would have more levels than a nest may have.
+// The same bytes and places. Position p of `regions` is data byte p * element_bytes(). Throws Error{kArgument} if the
+// nest would have too many levels.
 ViewRegions as_view(const Regions& regions);
 
 }  // namespace swath

@@ -7,7 +7,7 @@
 
 namespace swath {
 
-// The walk of for_each_box.
+// The implementation of for_each_box.
 template <typename Visit>
 class BoxWalk {
  public:

@@ -1,4 +1,4 @@
-// Copying between two strided places: the one loop that every method moves bytes with.
+// Copies between two strided places: the one loop with which every method moves bytes.
 #pragma once
 
 #include <cstddef>
@@ -17,28 +17,28 @@ struct CopyLevel {
   int64_t target_stride;
 };
 
-// What becomes of the target next. Stores past the cache spare the reading of a line that will be overwritten whole,
-// and keep the window in the cache; they pay for memory that is larger than the cache and is not used at once.
+// The next use of the target. Non-temporal stores avoid reading lines that are overwritten as a whole, and keep the
+// window in the cache; they pay for memory that is larger than the cache and not used soon.
 enum class Target { kCached, kStreamed };
 
-// The instruction set of the copies, for reports: "avx512", "avx2", "sse2" or "portable". It is the best that the
-// processor has, or a lower one that the environment variable SWATH_SIMD names (SWATH_SIMD=sse2), which is read once;
-// a name that is none of these, or more than the processor has, changes nothing.
+// The instruction set of the copies, for reports: "avx512", "avx2", "sse2" or "portable". It is the best of the
+// processor, or a lower one named by the environment variable SWATH_SIMD (SWATH_SIMD=sse2), which is read once; other
+// names, and sets that the processor lacks, are ignored.
 std::string copy_instruction_set();
 
 // Copies a block of `bytes` at every combination of the levels (slowest first). Source and target must not overlap.
 void copy_levels(std::byte* target, const std::byte* source, int64_t bytes, std::vector<CopyLevel> levels,
                  Target use = Target::kCached);
 
-// Several ranks' elements in one pass over a window: those of the next rank lie `file_stride` and `memory_stride` bytes
-// further on than those of the one before. One pass reads each cache line once.
+// Several ranks' elements in one pass over a window: each rank's are `file_stride` and `memory_stride` bytes after
+// those of the previous one. One pass reads each cache line once.
 struct Lanes {
   int64_t count = 1;
   int64_t file_stride = 0;
   int64_t memory_stride = 0;
 };
 
-// A window of the file that is held in memory: its first byte, which is byte `offset` of the file.
+// A window of the file in memory: its first byte is byte `offset` of the file.
 template <typename Byte>
 struct FileWindow {
   Byte* bytes;
@@ -56,9 +56,9 @@ void gather_from_window(const Regions& regions, int64_t first, int64_t last, Fil
                         std::byte* memory, const GatherOptions& options = {});
 void scatter_to_window(const Regions& regions, int64_t first, int64_t last, FileWindow<std::byte> window,
                        const std::byte* memory, const Lanes& lanes = {});
-// Which way to read into a rank's share of this size.
+// The kind of stores for a read of this size.
 Target target_of(int64_t local_bytes);
-// Copies the elements from one window of the file to the same places of another window of the same offset.
+// Copies the elements from one window of the file to the same places of another window at the same offset.
 void copy_between_windows(const Regions& regions, int64_t first, int64_t last, std::byte* target,
                           const std::byte* source, int64_t window_offset);
 

@@ -1,8 +1,8 @@
-// The kernels behind copy.h: how a row of blocks, or a tile of a transpose, is moved with each instruction set.
+// The kernels of copy.h: how each instruction set moves a row of blocks, or a tile of a transpose.
 //
-// copy_kernels.cc decides which one; copy_sse2.cc, copy_avx2.cc and copy_avx512.cc hold them. A kernel is kept where it
-// was measured to pay by more than the noise, and no kernel reads a byte before the first or after the last of the
-// blocks (a window may end there) or writes a byte between them (another rank may write it at the same time).
+// copy_kernels.cc selects one; copy_sse2.cc, copy_avx2.cc and copy_avx512.cc contain them. Each kernel was measured to
+// gain more than the noise. No kernel reads a byte before the first or after the last block (a window may end there),
+// or writes a byte between blocks (another rank may write it at the same time).
 #pragma once
 
 #include <array>
@@ -16,17 +16,17 @@
 
 namespace swath {
 
-// Each has all of those before it. kAvx512 means that of Ice Lake and Zen 4 on, with permutations of single bytes.
+// Each includes those before it. kAvx512 is that of Ice Lake and Zen 4 on, with permutations of single bytes.
 enum class InstructionSet { kPortable, kSse2, kAvx2, kAvx512 };
 
 // "portable", "sse2", "avx2", "avx512".
 std::optional<InstructionSet> instruction_set_of(const std::string& name);
 // The best one of this processor.
 InstructionSet instruction_set_of_processor();
-// The one that the copies use: that of the processor, or a lower one that SWATH_SIMD names.
+// The one in use: the processor's best, or a lower one named by SWATH_SIMD.
 InstructionSet instruction_set_in_use();
 
-// A line of the cache, and how far into one a place is.
+// The size of a cache line, and an address's offset in its line.
 constexpr int64_t kLine = 64;
 inline int64_t into_line(const std::byte* place) { return reinterpret_cast<intptr_t>(place) & (kLine - 1); }
 
@@ -43,7 +43,7 @@ struct alignas(kLine) LinePattern {
   static constexpr int64_t kLines = 17;
   std::array<std::array<uint8_t, kLine>, kLines> lanes;
   std::array<uint64_t, kLines> masks;
-  int64_t phase = -1;  // none yet
+  int64_t phase = -1;  // -1: not computed
   int64_t lane_bytes;
   int64_t lines;          // that a whole vector touches
   int64_t vector_stride;  // from the blocks of one vector to those of the next
@@ -71,16 +71,16 @@ class RowCopy {
   LinePattern pattern_;
 };
 
-// For rows of whole target lines that go past the cache; none where only a buffer in between can stream them.
+// For rows of whole target lines with non-temporal stores; null if only an intermediate buffer can stream them.
 RowKernel streamed_kernel(const RowShape& shape, InstructionSet set);
 
 // target[column][row] = source[row][column], rows of packed blocks on both sides, `stride` bytes from row to row.
 using TransposeKernel = void (*)(std::byte* target, int64_t target_stride, const std::byte* source,
                                  int64_t source_stride, int64_t rows, int64_t columns);
-// None where blocks are best moved alone; to_buffer: the target is in the first-level cache.
+// Null if blocks are best moved one by one; to_buffer: the target is in the first-level cache.
 TransposeKernel transpose_kernel(int64_t bytes, int64_t rows, int64_t columns, bool to_buffer, InstructionSet set);
 
-// A copy whose whole target lines go past the cache; other ranks are sure to see them after finish_streaming().
+// Copies with non-temporal stores to whole target lines; other ranks see them after finish_streaming().
 void stream(std::byte* target, const std::byte* source, int64_t bytes, InstructionSet set);
 void finish_streaming();
 
@@ -88,9 +88,9 @@ void finish_streaming();
 void copy_levels_with(InstructionSet set, std::byte* target, const std::byte* source, int64_t bytes,
                       std::vector<CopyLevel> levels, Target use);
 
-// The loop of plain C++ for blocks of this size.
+// The loop in plain C++ for blocks of this size.
 RowKernel portable_row(int64_t bytes);
-// What an instruction set offers for a shape, none where a lower one does as well.
+// The kernel of an instruction set for a shape; null if a lower set is as fast.
 #ifdef __x86_64__
 RowKernel gather_with_sse2(const RowShape& shape);
 RowKernel gather_with_avx2(const RowShape& shape);

@@ -1,4 +1,4 @@
-// Copying what a view has: two nests walked side by side, row by row where both are regular.
+// Copies the bytes of a view: traverses two nests side by side, row by row where both are regular.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace swath {
 
-// As the functions of copy.h, of positions [first, last), first < last.
+// Like the functions of copy.h, for positions [first, last), first < last.
 void gather_view(const ViewRegions& regions, int64_t first, int64_t last, FileWindow<const std::byte> window,
                  std::byte* memory, const Lanes& lanes);
 void scatter_view(const ViewRegions& regions, int64_t first, int64_t last, FileWindow<std::byte> window,

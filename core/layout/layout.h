@@ -1,7 +1,7 @@
 // Which byte of the file holds which element: the paper's M1 (two-phase-1993, section 2.2).
 //
-// A layout is a set of panels. A panel is a box of the array whose elements lie at fixed strides in one stretch of the
-// file: the whole array for C, F and any other order, for header offsets and for netCDF records; one chunk for HDF5.
+// A layout is a set of panels. A panel is a box of the array with fixed strides in one range of the file: the whole
+// array for any order, with header offsets or netCDF records; one chunk for HDF5.
 #pragma once
 
 #include <cstdint>
@@ -50,9 +50,9 @@ class Layout {
   static Layout strided(Shape shape, int64_t element_bytes, int64_t offset, std::vector<int64_t> strides);
   // `order`: dimensions from slowest to fastest; C is 0, 1, 2 ...
   static Layout ordered(const Shape& shape, int64_t element_bytes, int64_t offset, const std::vector<int>& order);
-  // Chunks in C order of their grid, each C-ordered inside and stored whole at the edges; offset -1: not in the file.
+  // Chunks in C order of their grid, each C-ordered and stored as a whole at the edges; offset -1: absent.
   static Layout chunked(Shape shape, int64_t element_bytes, Shape chunk_shape, std::vector<int64_t> offsets);
-  // The same with all chunks one behind the other from `offset` on, which takes no table.
+  // The same with all chunks contiguous from `offset` on; it needs no table.
   static Layout tiled(Shape shape, int64_t element_bytes, Shape chunk_shape, int64_t offset);
 
   const Shape& shape() const { return shape_; }
@@ -62,27 +62,27 @@ class Layout {
   bool has_absent_chunks() const { return !is_tiled_ && panel_count() < chunk_count_; }
   int64_t chunk_bytes() const;  // 0 unless chunked
 
-  // Panels that are in the file, in the order of their offsets.
+  // The stored panels, in the order of their offsets.
   int64_t panel_count() const {
     if (is_tiled_) return chunk_count_;
     return is_chunked() ? static_cast<int64_t>(by_offset_.size()) : 1;
   }
   Panel panel(int64_t index) const;
-  // Indices [first, last) of the panels that may hold bytes of [begin, end) of the file.
+  // Indices [first, last) of the panels that may have bytes in [begin, end) of the file.
   std::pair<int64_t, int64_t> panels_in(int64_t begin, int64_t end) const;
   // The panels that hold elements of `part`, ascending.
   std::vector<int64_t> panels_of(const Part& part) const;
   // The elements of `part` in one panel; memory places are those of `part`.
   Regions regions(const Panel& panel, const Part& part) const;
-  // The same where there is one panel only: not chunked.
+  // The same for a single panel: not chunked.
   Regions regions(const Part& part) const;
 
-  // Chunks that are not in the file: their elements read as the fill value.
+  // Chunks that are not stored: their elements have the fill value.
   std::vector<Panel> absent_panels() const;
 
   // "C order at offset 128", "F order ...", "records of 1,024 bytes ...", "chunks of (16, 16) ..."
   std::string to_string() const;
-  // Shape and element size are not among it.
+  // Omits shape and element size.
   void write(ByteWriter& writer) const;
   static Layout read(ByteReader& reader, Shape shape, int64_t element_bytes);
 
@@ -91,19 +91,19 @@ class Layout {
   // Of chunks numbered in C order of their grid, and of panels.
   int64_t offset_of_chunk(int64_t linear) const;
   int64_t chunk_of_panel(int64_t index) const;
-  int64_t panel_of_chunk(int64_t linear) const;  // -1 where it is not in the file
+  int64_t panel_of_chunk(int64_t linear) const;  // -1 if it is absent
 
   Shape shape_;
   int64_t element_bytes_ = 1;
   int64_t offset_ = 0;
   std::vector<int64_t> strides_;
-  bool is_chunked_ = false;  // an array of no dimensions has one chunk, too
+  bool is_chunked_ = false;  // also true for one chunk of an array without dimensions
   bool is_tiled_ = false;    // chunked, and chunk i is at offset_ + i * chunk_bytes(): the tables are empty
   Shape chunk_shape_;
   int64_t chunk_count_ = 0;
   std::vector<int64_t> offsets_;    // of every chunk
   std::vector<int64_t> by_offset_;  // the chunks in the file, sorted by offset
-  std::vector<int64_t> place_of_;   // of every chunk: where it stands in by_offset_, -1 where it is not in the file
+  std::vector<int64_t> place_of_;   // of every chunk: its index in by_offset_; -1 if it is absent
 };
 
 }  // namespace swath

@@ -48,7 +48,7 @@ class ProductRegions {
   int64_t offset_of(int64_t position) const;
   // Its offset in memory.
   int64_t memory_of(int64_t position) const;
-  // How many elements start before `offset`: with it, [begin, end) of the file is [elements_before(begin),
+  // The number of elements that start before `offset`: [begin, end) of the file is [elements_before(begin),
   // elements_before(end)) of the positions.
   int64_t elements_before(int64_t offset) const;
 
@@ -60,17 +60,17 @@ class ProductRegions {
   // a number that does not depend on t. So the joins of a level are counted by IndexSet::steps_of.
   int64_t runs(int64_t first, int64_t last) const;
   int64_t runs() const { return runs(0, count_); }
-  // The same where a run also ends at every multiple of dense_positions(): the pieces of list I/O, each contiguous in
+  // The same, but a run also ends at every multiple of dense_positions(): the pieces of list I/O, each contiguous in
   // memory too.
   int64_t pieces(int64_t first, int64_t last) const;
-  // Bytes of the largest blocks that it consists of, wherever they lie.
+  // Bytes of the largest equal blocks that form it.
   int64_t block_bytes() const { return solid_ * element_bytes_; }
   // Bytes of the longest run.
   //
   // Theorem: it lies inside one index of the level above the solid ones, or goes from the last run of one such index to
   // the first run of the next where these touch. Never further: an index of that level has at least two runs.
   int64_t longest_run() const;
-  // The widest hole between two successive elements, 0 where there is none.
+  // The widest hole between consecutive elements; 0 if there is none.
   int64_t widest_hole() const;
 
   // Positions [k * n, (k + 1) * n) are contiguous in memory for n = dense_positions(): count() where all of it is.
@@ -80,11 +80,11 @@ class ProductRegions {
   int64_t memory_end(int64_t position, int64_t last) const { return std::min(last, (position / dense_ + 1) * dense_); }
   int64_t memory_pieces(int64_t first, int64_t last) const { return (last - 1) / dense_ - first / dense_ + 1; }
 
-  // The run that starts at `position` and the position after it, no further than `last`. O(dimensions) a run.
+  // The run that starts at `position` and the position after it, up to `last`. O(dimensions) a run.
   Run run_at(int64_t position, int64_t last) const;
 
   const std::vector<RegionDimension>& dimensions() const { return dimensions_; }
-  // Whether each element lies as far from that of the other, in the file and from position 0 in memory.
+  // True if the regions differ only by a shift in the file and in memory.
   bool is_shifted(const ProductRegions& other) const;
   // The same regions with other places in memory: packed in file order from `origin` on.
   ProductRegions packed(int64_t origin) const;

@@ -1,5 +1,5 @@
-// A view's two sides, refined together: what is regular on both becomes a product of index sets, with the closed forms
-// and the copies of a distribution; what is not remains a pair of nests.
+// Refines the two sides of a view together: parts that are regular on both become products of index sets, with the
+// closed forms and the copies of a distribution; other parts remain pairs of nests.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +11,18 @@
 
 namespace swath {
 
-// Where the bytes of a view are in memory: its data byte k is data byte `first` + k of a nest, whose offsets count from
-// an address that the caller knows.
+// The memory of a view: its data byte k is data byte `first` + k of a nest, whose offsets are relative to an address of
+// the caller's.
 struct MemoryNest {
   Nest nest;
   int64_t first = 0;
 
-  // All of `bytes` bytes one behind the other.
+  // `bytes` contiguous bytes.
   static MemoryNest packed(int64_t bytes) { return {Nest::block(bytes), 0}; }
 };
 
-// Regions that together have all bytes of the view, in its order. Their elements are bytes: windows cut a view
-// anywhere, on both sides alike, whatever the other side's memory is.
+// Regions that together have all bytes of the view, in its order. Their elements are bytes: a view is cut anywhere, at
+// the same bytes on both sides.
 //
 // Theorem: a side that is strided alone has breakpoints at multiples of the bytes of its levels. Where, of all levels
 // of both sides, each divides the next, both sides are strided between two of them; and a range of positions, in the

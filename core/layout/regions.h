@@ -1,6 +1,6 @@
-// Regions: a structured set of byte ranges of a file, and the places in memory that belong to them. Never a list of
-// what is regular. Elements have positions, in file order; which form a set has, a product of index sets or the nests
-// of a view, is told here once.
+// Regions: a structured set of byte ranges of a file with their places in memory. Regular ranges never become a list.
+// Elements have positions, in file order. This class hides the form of the set: a product of index sets, or the nests
+// of a view.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ class Regions {
   int64_t count() const {
     return of([](const auto& form) { return form.count(); });
   }
-  // Of a view it is 1: positions count bytes, and it may be cut anywhere.
+  // 1 for a view: positions count bytes, and it may be cut anywhere.
   int64_t element_bytes() const {
     return of([](const auto& form) { return form.element_bytes(); });
   }
@@ -56,45 +56,45 @@ class Regions {
     return of([&](const auto& form) { return form.runs(first, last); });
   }
   int64_t runs() const { return runs(0, count()); }
-  // The same where a run also ends where memory does: the pieces of list I/O. Of a view at most so many.
+  // The same, but a run also ends where memory does: the pieces of list I/O. An upper bound for a view.
   int64_t pieces(int64_t first, int64_t last) const {
     return of([&](const auto& form) { return form.pieces(first, last); });
   }
-  // Bytes of equal blocks that it consists of: an element at least, and what is contiguous around it in every place.
+  // Bytes of the equal blocks that form it: at least one element, with its contiguous neighbours.
   int64_t block_bytes() const {
     return of([](const auto& form) { return form.block_bytes(); });
   }
-  // Bytes of the longest run; of a part of a view at most so many.
+  // Bytes of the longest run; an upper bound for a part of a view.
   int64_t longest_run() const {
     return of([](const auto& form) { return form.longest_run(); });
   }
-  // The widest hole between two successive elements, 0 where there is none; of a part of a view at most so wide.
+  // The widest hole between consecutive elements; 0 if there is none; an upper bound for a part of a view.
   int64_t widest_hole() const {
     return of([](const auto& form) { return form.widest_hole(); });
   }
-  // The run that starts at `position` and the position after it, no further than `last`. O(dimensions) a run.
+  // The run that starts at `position` and the position after it, up to `last`. O(dimensions) a run.
   Run run_at(int64_t position, int64_t last) const {
     return of([&](const auto& form) { return form.run_at(position, last); });
   }
 
-  // Whether all of it, or the positions [first, last), are one contiguous piece of memory.
+  // True if all of it, or the positions [first, last), are one contiguous piece of memory.
   bool is_dense() const {
     return of([](const auto& form) { return form.is_dense(); });
   }
   bool dense(int64_t first, int64_t last) const { return memory_pieces(first, last) == 1; }
-  // Contiguous pieces of memory of the positions [first, last); and one past the first of them.
+  // The number of contiguous memory pieces of the positions [first, last), and the position after the first.
   int64_t memory_pieces(int64_t first, int64_t last) const {
     return of([&](const auto& form) { return form.memory_pieces(first, last); });
   }
   int64_t memory_end(int64_t position, int64_t last) const {
     return of([&](const auto& form) { return form.memory_end(position, last); });
   }
-  // Bytes that lie together in memory: of a product each piece, of a view a piece on average.
+  // Contiguous bytes in memory: of each piece of a product, the average over the pieces of a view.
   int64_t memory_block_bytes() const {
     return of([](const auto& form) { return form.memory_block_bytes(); });
   }
 
-  // Whether each element lies as far from that of the other, in the file and from position 0 in memory.
+  // True if the regions differ only by a shift in the file and in memory.
   bool is_shifted(const Regions& other) const;
   // The same regions with other places in memory: packed in file order from `origin` on.
   Regions packed(int64_t origin) const {

@@ -6,7 +6,7 @@
 
 namespace swath {
 
-// One request a contiguous run of the file, straight to user memory where that is contiguous too.
+// One request for each contiguous run of the file; no buffer if the run is contiguous in memory, too.
 void run_direct(const Job& job) {
   const Direction direction = job.plan.request.direction;
   const Tuning& tuning = job.plan.request.tuning;
@@ -24,7 +24,7 @@ void run_direct(const Job& job) {
         job.engine.transfer(direction, {&transfer, 1}, job.counters);
       } else {
         if (bounce_bytes < run.bytes) {
-          bounce.reset();  // never two at once
+          bounce.reset();  // never two buffers at the same time
           bounce = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(run.bytes));
           bounce_bytes = run.bytes;
         }

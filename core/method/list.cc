@@ -5,7 +5,7 @@ namespace swath {
 
 namespace {
 
-// One structured transfer of all, and memory as it is.
+// One structured transfer of all elements, directly to or from memory.
 void run_structured(const Job& job, bool as_described) {
   const Request& request = job.plan.request;
   const StructuredTransfer all{.access = job.mine,

@@ -1,12 +1,12 @@
 // Memory to memory, from one decomposition to another (two-phase-1993, section 4.1: "redistributed at run-time").
 //
-// Each pair of ranks has its elements in common as products of index sets (intersection.h), which both find for
-// themselves. Each round moves the same part of every pair's elements, so that all ranks are busy in all rounds:
+// The common elements of each pair of ranks are products of index sets (intersection.h), which both ranks compute. Each
+// round moves the same part of every pair's elements, so that all ranks are busy in all rounds:
 //
 //   pack what the others get into the own stage ─▶ all meet ─▶ unpack out of the stages of the others
 //
-// There are two stages, used in turn, so that one meeting a round is enough: who packs round t + 2 has met the others
-// in round t + 1, when all had unpacked round t. What a rank gives to itself goes from memory to memory (decision
+// There are two stages, used in turn, so one barrier a round is enough: a rank that packs round t + 2 has met the
+// others in round t + 1, when all had unpacked round t. A rank's elements for itself go from memory to memory (decision
 // 0012).
 
 #include <algorithm>
@@ -24,17 +24,17 @@ namespace swath {
 namespace {
 
 constexpr int64_t kLine = 64;
-// What a round packs for the others: fewer meetings than windows of a file, and still in the second cache.
+// The size of a stage: it needs fewer barriers than windows of a file, and still fits in the second-level cache.
 constexpr int64_t kWindowsOfStage = 2;
 // Rows up to this size are not cut at the end of a round: a cut row is three copies where it was one.
 constexpr int64_t kGrainBytes = int64_t{16} << 10;
-// What all flows together move at a time, so that lines of user memory that they share are fetched once.
+// The bytes that all flows move in one step, so that shared cache lines of user memory are fetched once.
 constexpr int64_t kStepBytes = int64_t{128} << 10;
 constexpr int64_t kStepOfFlowBytes = int64_t{16} << 10;
 
 int64_t whole_lines(int64_t bytes) { return ceil_div(bytes, kLine) * kLine; }
 
-// Elements that two ranks have in common and that are one product of loops (slowest first) in the memory of both.
+// Common elements of two ranks that are one product of loops (slowest first) in the memory of both.
 struct SharedBox {
   struct Loop {
     int64_t count;
@@ -46,7 +46,7 @@ struct SharedBox {
   std::vector<Loop> loops;
 };
 
-// Calls visit(box) for the elements that two parts have in common: every combination of one piece a dimension.
+// Calls visit(box) for the common elements of two parts: every combination of one piece for each dimension.
 template <typename Visit>
 void for_each_shared_box(const Part& from, const Part& to, const Visit& visit) {
   if (!from.holds || !to.holds) return;
@@ -76,12 +76,11 @@ void for_each_shared_box(const Part& from, const Part& to, const Visit& visit) {
   }
 }
 
-// The elements of one box, on their way between user memory and a stage, where they are packed, or from user memory to
-// user memory.
+// The elements of one box, copied between user memory and a stage, where they are packed, or between user memories.
 struct Stretch {
   std::vector<CopyLevel> levels;
-  const std::byte* source;  // null where the elements come out of a stage
-  std::byte* target;        // null where they go into one
+  const std::byte* source;  // null: the elements come from a stage
+  std::byte* target;        // null: the elements go to a stage
   int64_t count;
   int64_t grain;  // elements of the fastest levels that are moved together
 
@@ -112,7 +111,7 @@ struct ElementCopy {
   Target use;
 };
 
-// Where the first combination of levels is.
+// The addresses of the first combination of levels.
 struct CopyAddresses {
   std::byte* target;
   const std::byte* source;
@@ -148,7 +147,7 @@ void copy_elements(const ElementCopy& copy, size_t level, int64_t count, int64_t
   at(end, 0, last - end * inner);
 }
 
-// What goes from one rank to another, seen from one of them; both have the same boxes in the same order.
+// The elements that one rank sends to another, seen from one of them; both have the same boxes in the same order.
 struct Flow {
   int peer;
   std::vector<Stretch> stretches;
@@ -214,7 +213,7 @@ class Redistribution {
                   const LocalMemory& target) {
     own_.peer = comm_.rank();
     add_stretches(source, target, own_);
-    // Each rank begins with another peer, so that not all read the same stage at once.
+    // Each rank starts with a different peer, so that not all read the same stage at the same time.
     for (int i = 1; i < comm_.size(); ++i) {
       const int peer = (comm_.rank() + i) % comm_.size();
       Flow given{.peer = peer, .stretches = {}};
@@ -231,7 +230,7 @@ class Redistribution {
     progress_.bytes_total = bytes_of(sends_) + own_.elements * element_bytes_ + bytes_of(receives_);
   }
 
-  // The memory of another rank has no addresses here: those of the stage take their place.
+  // The memory of another rank has no addresses here: the stage's addresses replace them.
   void add_stretches(const LocalMemory& from, const LocalMemory& to, Flow& flow) const {
     for (size_t i = 0; i < from.parts.size(); ++i) {
       for (size_t j = 0; j < to.parts.size(); ++j) {
@@ -251,7 +250,7 @@ class Redistribution {
     return elements * element_bytes_;
   }
 
-  // Collective: all take as many rounds, and shared memory is handed out in equal parts.
+  // Collective: all ranks need the same number of rounds, and equal parts of shared memory.
   void make_buffers() {
     struct Need {
       int64_t bytes = 0;
@@ -292,7 +291,7 @@ class Redistribution {
     return static_cast<size_t>(place);
   }
 
-  // The window of a rank starts with a table: where its stages hold what is for each of the others.
+  // The window of a rank starts with a table: the places in its stages of the elements for each other rank.
   void publish_places() {
     for (const Flow& flow : sends_) {
       std::memcpy(window_of(comm_.rank()) + flow.peer * kPlaceBytes, &flow.place, kPlaceBytes);
@@ -309,7 +308,7 @@ class Redistribution {
 
   bool shares_with(int rank) const { return !shared_.empty() && comm_.node_of(rank) == comm_.node_of(comm_.rank()); }
 
-  // What other ranks of the node see; where there is no shared memory one stage does, as messages are sent when
+  // The stage that other ranks of the node see. Without shared memory there is one stage, since messages are sent when
   // exchange() returns.
   std::byte* stage_of(int rank, int64_t round) {
     if (shared_.empty()) return private_stage_.data();
@@ -341,7 +340,7 @@ class Redistribution {
     return flow.first_of(round * steps_, rounds_ * steps_);
   }
 
-  // Moves what a step moves of a flow; element `origin` of the flow is the first one of the section.
+  // Moves one step of a flow; element `origin` of the flow is the first one of the section.
   void move(const Flow& flow, int64_t step, int64_t origin, const std::byte* from_section, std::byte* to_section,
             Target use) {
     const int64_t begin = flow.first_of(step, rounds_ * steps_);
@@ -397,7 +396,7 @@ class Redistribution {
   int64_t steps_ = 1;  // of a round
   int64_t stage_bytes_ = 0;
   int64_t table_bytes_ = 0;
-  bool messages_ = false;  // whether any rank of the communicator may need one
+  bool messages_ = false;  // some rank of the communicator may need one
   std::vector<std::span<std::byte>> shared_;
   std::vector<std::byte> private_stage_;
   std::vector<std::byte> received_;

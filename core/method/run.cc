@@ -14,14 +14,14 @@ namespace swath {
 
 namespace {
 
-// Of a write that fills in no holes; null where nobody else is to be expected. Other methods lock their windows.
+// For a write that fills no holes; null if no other writers are expected. Other methods lock their windows.
 std::unique_ptr<RangeLock> lock_for_writing(const Plan& plan, const Access& mine, Engine& engine) {
   const bool has_windows = plan.method == Method::kSieve || plan.method == Method::kTwoPhase;
   if (plan.request.direction == Direction::kRead || has_windows || mine.empty()) return nullptr;
   return engine.lock_shared(*mine.next_start(0), *mine.last_end(INT64_MAX));
 }
 
-// What this rank does; of an error it is told, not thrown, unless the ranks cannot agree on it.
+// This rank's part. Returns its error, and throws only if the ranks cannot agree on it.
 std::optional<Error> execute(const Plan& plan, Comm& comm, Engine& engine, const LocalMemory& memory,
                              Progress& progress, Counters& counters) {
   const Stopwatch watch;
@@ -52,7 +52,7 @@ std::optional<Error> execute(const Plan& plan, Comm& comm, Engine& engine, const
         throw Error(ErrorKind::kInternal, "a plan names no method");
     }
   } catch (const Error& error) {
-    // What the ranks did not do together cannot be agreed on together either.
+    // If ranks made different calls, they cannot agree on an error either.
     if (error.kind() == ErrorKind::kDisagreement) throw;
     failure = error;
   } catch (const std::bad_alloc&) {
@@ -122,7 +122,7 @@ void fill_range(Engine& engine, int64_t begin, int64_t end, std::span<const std:
   std::vector<std::byte> buffer(std::max(kBufferBytes / fill.size(), size_t{1}) * fill.size());
   for (size_t i = 0; i < buffer.size(); ++i) buffer[i] = fill[i % fill.size()];
   Counters counters;
-  struct EndBurst {  // a token is for whoever moves bytes
+  struct EndBurst {  // a token is only for transfers
     Engine& engine;
     ~EndBurst() { engine.end_burst(); }
   } end_burst{engine};

@@ -7,7 +7,8 @@
 
 namespace swath {
 
-// Windows of the file, read whole and picked from, or updated (ncio-2006 section 2.1: data sieving).
+// Windows of the file are read as a whole and elements picked, or they are updated (ncio-2006 section 2.1: data
+// sieving).
 void run_sieve(const Job& job) {
   const int64_t window_bytes = job.plan.request.tuning.sieve_bytes;
   const Target use = target_of(job.mine.bytes());
@@ -21,7 +22,7 @@ void run_sieve(const Job& job) {
   const auto view = view_of(job, capacity);
   int64_t cursor = 0;
   while (const auto window = job.mine.next_window(cursor, INT64_MAX, window_bytes)) {
-    check_interrupt();  // what is mapped is no transfer
+    check_interrupt();  // mapped windows make no transfer, which would check it
     const auto copy_all = [&](const auto& copy_slice) {
       job.mine.visit(window->begin, window->limit, [&](const Slice& slice) {
         copy_slice(slice, job.memory.addresses[slice.part]);
@@ -41,9 +42,9 @@ void run_sieve(const Job& job) {
       }
     } else {
       const bool holes = job.mine.bytes_in(window->begin, window->limit) < window->bytes();
-      // What other ranks fill in would be written to the device again.
+      // Write-behind would write a window twice if other ranks fill it, too.
       if (holes) job.engine.set_write_behind(false);
-      // Of the window it may be several times: elements are done once.
+      // update() may fill a window several times: each element counts once.
       const int64_t bytes_done = job.progress.bytes_done;
       job.engine.update(
           {window->begin, made_buffer(), window->bytes()}, holes,

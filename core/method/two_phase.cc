@@ -4,11 +4,11 @@
 // One round, reading:   offer (arrive) ─▶ read the next window ─▶ wait for the others ─▶ take
 // One round, writing:   put ─▶ complete the window before, arrive ─▶ write it ─▶ wait for the others
 //
-// What is in the page cache is not read where it is packed anyway: the elements are packed from there.
+// Cached pages are not copied first: elements are packed directly from the mapped pages.
 //
-// A transfer and an exchange overlap, and one meeting of all ranks a round hides behind the transfer, too
-// (method/window_exchange.h). A rank whose transfer failed goes on taking part without touching the file, and all agree
-// at the end (decision 0006).
+// A transfer and an exchange overlap, and the barrier of each round is hidden behind the transfer, too
+// (method/window_exchange.h). A rank whose transfer failed continues to take part without accessing the file, and all
+// agree on the error at the end (decision 0006).
 
 #include <memory>
 #include <new>
@@ -26,23 +26,23 @@
 namespace swath {
 namespace {
 
-// The transfers of this rank's own windows; an error is kept, and nothing is transferred after it.
+// The transfers of this rank's own windows; an error is kept, and no transfer follows it.
 class OwnWindows {
  public:
   OwnWindows(const Job& job, const Access& together, int64_t capacity)
       : job_(job), together_(together), capacity_(capacity), view_(view_of(job, capacity)) {}
   OwnWindows(const OwnWindows&) = delete;
   OwnWindows& operator=(const OwnWindows&) = delete;
-  // Left by an exception, of the exchange say, the window must not go while the engine still moves its bytes.
+  // After an exception, for example of the exchange, the window must stay while the engine still uses it.
   ~OwnWindows() {
     try {
       finish();
     } catch (const Error&) {
-      under_way_ = false;  // told to stop for a second time: the first one is on its way already
+      under_way_ = false;  // a second interrupt: the first one is thrown already
     }
   }
 
-  // Calls use(image) where the window is in the page cache. False where it has to be read.
+  // Calls use(image) if the window is cached. Returns false if it must be read.
   template <typename Use>
   bool map_cached(const Window& window, const Use& use) {
     bool is_mapped = false;
@@ -54,11 +54,11 @@ class OwnWindows {
     return is_mapped;
   }
 
-  // `overlap`: there is an exchange to hide the transfer behind.
+  // `overlap`: an exchange can hide the transfer.
   void start_read(const Window& window, std::byte* buffer, bool overlap) {
     guarded([&] {
       is_cold_ = is_cold_ || job_.engine.cached_part(window.begin, window.bytes()).value_or(0) < 1;
-      // A copy from the page cache gains nothing from a second thread, and loses what this core's cache would hold.
+      // A copy from the page cache gains nothing from a second thread, and does not warm this core's cache.
       move(window, buffer, overlap && is_cold_);
     });
   }
@@ -91,7 +91,7 @@ class OwnWindows {
     try {
       action();
     } catch (const Error& error) {
-      if (error.kind() == ErrorKind::kInterrupted) throw;  // nobody else takes part
+      if (error.kind() == ErrorKind::kInterrupted) throw;  // no other rank takes part
       failure_ = error;
     } catch (const std::bad_alloc&) {
       failure_ = Error(ErrorKind::kStore, "out of memory for the buffers of method two-phase", ENOMEM);
@@ -105,7 +105,7 @@ class OwnWindows {
   }
   Direction direction() const { return job_.plan.request.direction; }
 
-  // What the ranks have of a window, or all of it, between the store and `buffer`, which holds the window.
+  // Transfers the ranks' bytes of a window, or all of it, between the store and `buffer`, which holds the window.
   void move(const Window& window, std::byte* buffer, bool in_background) {
     const WindowTransfer how = transfer_of(window);
     if (how == WindowTransfer::kDescribed) {
@@ -133,8 +133,8 @@ class OwnWindows {
     under_way_ = in_background;
   }
 
-  // A store that takes bytes at the speed of memory is written in the foreground, a slower one behind the exchange,
-  // unless that would keep a lock while it waits for other ranks, which may wait for others' locks.
+  // A store at memory speed is written in the foreground. A slower one is written during the exchange, unless a lock
+  // would be kept while the rank waits for others, which may wait for locks themselves.
   void write(const Window& window, std::byte* buffer) {
     constexpr double kMemoryBytesPerSecond = 1e9;
     const auto lock = job_.engine.lock_shared(window.begin, window.end);
@@ -146,8 +146,8 @@ class OwnWindows {
     store_is_slow_ = written < kMemoryBytesPerSecond * watch.seconds();
   }
 
-  // The holes of the exchange window hold nothing: the elements are copied into the window as it is in the file. The
-  // lock is taken after the exchange and released before the next, so that no rank ever waits for another while it
+  // The exchange window has undefined bytes in its holes: its elements are copied into the window as read from the
+  // file. The lock is taken after the exchange and released before the next, so that no rank waits for another while it
   // holds one.
   void write_filled_in(const Window& window, const std::byte* buffer) {
     if (filled_.empty()) {
@@ -170,7 +170,8 @@ class OwnWindows {
   std::unique_ptr<CachedView> view_;
   std::optional<Error> failure_;
   std::vector<std::byte> filled_;
-  bool is_cold_ = false;  // a page that is on its way from the device counts as cached: once cold, always waited for
+  bool is_cold_ = false;  // pages in flight from the device count as cached, so after one uncached window all are
+                          // waited for
   bool under_way_ = false;
   bool store_is_slow_ = false;
 };

@@ -7,9 +7,9 @@
 namespace swath {
 namespace {
 
-constexpr int64_t kSlots = 3;  // windows or stages that are used in turn
+constexpr int64_t kSlots = 3;  // windows or stages, used in rotation
 
-// Packed elements, in the order in which both sides visit them: from user memory ...
+// Packs elements in the order of both sides' visits: from user memory ...
 int64_t pack_from_memory(const ExchangeSide& side, const Window& window, std::byte* packed) {
   int64_t bytes = 0;
   side.mine.visit(window.begin, window.limit, [&](const Slice& slice) {
@@ -55,7 +55,7 @@ int64_t unpack_to_window(const Access& access, const Window& window, std::byte* 
   return bytes;
 }
 
-// What one rank has of a window, in one slice.
+// One rank's elements in a window, as one slice.
 struct OneSlice {
   Regions regions;
   int64_t first;
@@ -74,13 +74,13 @@ std::optional<OneSlice> one_slice(const Access& access, const Window& window) {
   return slices == 1 ? found : std::nullopt;
 }
 
-// Whether `other` has as many elements as `one`, each `shift` bytes further on in the file.
+// True if `other` has as many elements as `one`, each `shift` bytes further in the file.
 bool is_dealt_next(const OneSlice& one, const OneSlice& other, int64_t shift) {
   return other.first == one.first && other.last == one.last && other.regions.is_shifted(one.regions) &&
          other.begin_offset() == one.begin_offset() + shift;
 }
 
-// Of pairs and triples of short elements a pass each makes better use of vector instructions.
+// For pairs and triples of short elements, one pass for each rank makes better use of vector instructions.
 bool is_worth_one_pass(int64_t ranks, int64_t block_bytes) {
   constexpr int64_t kBlockBytesMin = 8;
   constexpr int64_t kRanksMin = 4;
@@ -183,7 +183,7 @@ void WindowExchange::arrive(ExchangeSide& side, const RoundWindows& windows) {
   if (!shared_.empty()) comm_.node_arrive();
 }
 
-// This rank's to the windows of other nodes, and theirs to its own.
+// This rank's elements to the windows of other nodes, and theirs to its own.
 void WindowExchange::send_elements(ExchangeSide& side, const RoundWindows& windows) {
   packets_to_.clear();
   packets_from_.clear();
@@ -216,16 +216,16 @@ void WindowExchange::complete(ExchangeSide& side, const RoundWindows& windows, i
   }
 }
 
-// All ranks' packed elements of a window, those of one rank behind those of the one before. Ranks whose elements were
-// dealt out one by one, as CYCLIC(1) does, are moved in one pass: `move_dealt(slice, packed, lanes)`; else a pass each:
-// `move_one(access, packed)`, which returns the bytes that it moved.
+// All ranks' packed elements of a window, rank by rank. Ranks with elements dealt out one by one, as in CYCLIC(1), are
+// moved in one pass: `move_dealt(slice, packed, lanes)`; the others in one pass each: `move_one(access, packed)`, which
+// returns the moved bytes.
 //
-// Example: of 1a 2a 3a 4a 1b 2b 3b 4b ... the elements of ranks 1 to 4 are read as they lie, each line once, not four
-// times.
+// Example: of 1a 2a 3a 4a 1b 2b 3b 4b ... the elements of ranks 1 to 4 are read in file order, each line once instead
+// of four times.
 template <typename MoveDealt, typename MoveOne>
 void WindowExchange::for_each_staged(ExchangeSide& side, const Window& window, const MoveDealt& move_dealt,
                                      const MoveOne& move_one) {
-  std::vector<int> ranks;  // of this node: packed elements of others come in messages
+  std::vector<int> ranks;  // of this node: messages carry the packed elements of others
   for (int rank = 0; rank < comm_.size(); ++rank) {
     if (shares_with(rank)) ranks.push_back(rank);
   }
@@ -282,7 +282,7 @@ void WindowExchange::offer(ExchangeSide& side, const RoundWindows& windows, int6
   if (!shared_.empty()) comm_.node_arrive();
 }
 
-// Its elements to the ranks of other nodes, and this rank's from theirs.
+// Elements of the own window to the ranks of other nodes, and this rank's elements from theirs.
 void WindowExchange::send_window(ExchangeSide& side, const RoundWindows& windows, int64_t round) {
   packets_to_.clear();
   packets_from_.clear();

@@ -1,6 +1,6 @@
-// The second phase of two-phase: moving elements between the ranks' memory and the aggregators' windows.
+// The exchange phase of two-phase: moves elements between the ranks' memory and the aggregators' windows.
 //
-// Three ways, all without a list and without sending a size, because every rank can compute every other's share:
+// Three ways, all without lists and without messages about sizes, because every rank can compute every other's share:
 //
 //   in place   the window lies in memory that the node shares; ranks fill it, or pick from it. One copy.
 //   staged     for pieces shorter than a cache line: several ranks would fetch the same lines from another core. The
@@ -8,9 +8,9 @@
 //              is the packed stage: whole lines travel once. Two copies, the faster for all that (decision 0010).
 //   messages   between nodes, or where no memory is shared: one packed message a round and pair of ranks.
 //
-// A round has one meeting of the node's ranks, in two halves: what a rank transfers of its own window between them
-// covers the time that others are late. Whoever has met in a round knows that all are through with the one before; the
-// windows are as many as that takes.
+// A round has one barrier of the node's ranks, in two halves: a rank's transfer of its own window between them hides
+// the delay of late ranks. A rank that has passed the barrier of a round knows that all have finished the previous
+// round; the number of windows follows from that.
 //
 //   writing    put(k)    arrive(k)   unpack and write window k - 1     wait(k)   put(k + 1) ...
 //   reading    offer(k)  (arrives)   read and pack window k + 1        wait(k)   take(k)  offer(k + 1) ...
@@ -30,16 +30,16 @@
 
 namespace swath {
 
-// One side of an exchange: what this rank holds, and who else holds what.
+// One side of an exchange: this rank's share, and the shares of the others.
 class ExchangeSide {
  public:
   ExchangeSide(const Layout& layout, const Decomposition& decomposition, const Access& own,
                const LocalMemory& own_memory)
       : mine(own), memory(own_memory), layout_(layout), decomposition_(decomposition) {}
 
-  // What another rank holds.
+  // The share of another rank.
   Access of(int rank) const { return Access::of(layout_, decomposition_, rank); }
-  // The same, kept.
+  // The same, from a cache.
   const Access& kept(int rank);
 
   const Access& mine;
@@ -55,11 +55,11 @@ using RoundWindows = std::vector<std::optional<Window>>;  // one a domain
 
 class WindowExchange {
  public:
-  // Collective. `window_bytes_max` is what one window can fill (window_capacity).
+  // Collective. `window_bytes_max` is the capacity of one window (window_capacity).
   WindowExchange(Comm& comm, const FileDomains& domains, int64_t window_bytes_max, bool staged, Counters& counters,
                  Progress& progress);
 
-  // The place in `domains` of this rank's own, -1 where it is no aggregator.
+  // The index of this rank's domain in `domains`; -1 if it is no aggregator.
   int own_domain() const { return own_domain_; }
   std::byte* own_window(int64_t round);
 
@@ -84,16 +84,17 @@ class WindowExchange {
     std::vector<std::byte> data;
   };
 
-  // What this rank shares with `rank` in this round: its window in place, its stage; null where they share nothing.
+  // The memory that this rank shares with `rank` in this round: its window (in place) or its stage; null: nothing is
+  // shared.
   std::byte* shared_with(int rank, int64_t round);
   bool shares_with(int rank) const;
-  // Where the packed elements of `rank` begin in the stage of an aggregator of its node: after those of lower ranks.
+  // The offset of the packed elements of `rank` in the stage of an aggregator of its node: after those of lower ranks.
   int64_t place_in_stage(ExchangeSide& side, const Window& window, int aggregator, int rank) const;
   // Calls visit(rank, access, bytes) for every rank with elements in the window whose elements come packed, by a
   // message.
   template <typename Visit>
   void for_each_message(const ExchangeSide& side, const Window& window, const Visit& visit);
-  // Own stage to own window, and back.
+  // Copies the own stage to the own window, and back.
   template <typename MoveDealt, typename MoveOne>
   void for_each_staged(ExchangeSide& side, const Window& window, const MoveDealt& move_dealt, const MoveOne& move_one);
   void send_elements(ExchangeSide& side, const RoundWindows& windows);
@@ -110,7 +111,7 @@ class WindowExchange {
   Progress& progress_;
   int own_domain_ = -1;
   bool staged_ = false;
-  bool messages_ = false;  // whether any rank of the communicator may need one
+  bool messages_ = false;  // some rank of the communicator may need one
   std::vector<std::span<std::byte>> shared_;
   std::unique_ptr<std::byte[]> private_windows_;
   int64_t buffer_bytes_ = 0;

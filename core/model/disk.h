@@ -33,19 +33,19 @@ struct DiskParameters {
   std::string description;
   int disks = 1;
   int64_t capacity_bytes = 0;          // of one disk
-  double media_bytes_per_second = 0;   // of one disk, under its head
+  double media_bytes_per_second = 0;   // of one disk
   double seek_shortest_seconds = 0;    // to the next track
-  double seek_longest_seconds = 0;     // over the whole disk
-  double rotation_seconds = 0;         // waited for after each seek: half a turn
-  int64_t near_bytes = 0;              // a gap of at most so much may be read over
+  double seek_longest_seconds = 0;     // across the whole disk
+  double rotation_seconds = 0;         // wait after each seek: half a turn
+  int64_t near_bytes = 0;              // the maximum gap that may be read over
   int64_t stripe_bytes = 0;            // unit on one disk; 0: one disk
   bool parity = false;                 // RAID-5, left-symmetric
   int segments = 0;                    // sequential streams that the controller tracks
-  int64_t segment_bytes = 0;           // what it then reads at once
-  double request_seconds = 0;          // before the disks get a request
-  double link_bytes_per_second = 0;    // of all disks together; 0: no bound
-  int64_t request_bytes = 256 << 10;   // what the operating system asks for at once
-  int64_t allocation_bytes = 1 << 20;  // what a file system gives a file at once
+  int64_t segment_bytes = 0;           // the size of a read ahead
+  double request_seconds = 0;          // delay before the disks get a request
+  double link_bytes_per_second = 0;    // of all disks together; 0: unlimited
+  int64_t request_bytes = 256 << 10;   // request size of the operating system
+  int64_t allocation_bytes = 1 << 20;  // allocation unit of the file system
 };
 
 // Addresses of a disk or an array, as the operating system sees it.
@@ -57,7 +57,7 @@ struct DiskRange {
 };
 
 struct DiskRequest {
-  int64_t stream = 0;  // for the trace only: no disk knows of files
+  int64_t stream = 0;  // for the trace only: disks do not know files
   Direction direction = Direction::kRead;
   std::vector<DiskRange> ranges;
 };
@@ -69,12 +69,12 @@ struct DiskStatistics {
   int64_t seeks = 0;          // of all heads
   int64_t skips = 0;          // gaps that were read over
   int64_t prefetched_bytes = 0;
-  int64_t prefetch_hits = 0;  // requests that were in the controller's memory, wholly
+  int64_t prefetch_hits = 0;  // requests served wholly from the controller's memory
   double busy_seconds = 0;    // of all disks, seeks included
   double seek_seconds = 0;    // rotation included
 };
 
-// Where a head was put, and for what.
+// A move of a head, and its purpose.
 struct HeadPosition {
   double seconds;  // when it began to move there
   int disk;
@@ -85,12 +85,12 @@ struct HeadPosition {
   bool seeked;
 };
 
-// One server that is not told of requests in the order in which they get ready: each takes the first gap that it fits.
+// A server whose requests may arrive out of order: each takes the first gap in time that it fits into.
 class Timeline {
  public:
-  // The end of `duration` seconds, begun at `earliest` or later.
+  // Reserves `duration` seconds at `earliest` or later, and returns their end.
   double reserve(double earliest, double duration);
-  // No reservation will begin before `time` any more.
+  // Forgets gaps before `time`; no later reservation may begin earlier.
   void forget_before(double time);
   void clear() { busy_.clear(); }
 
@@ -107,24 +107,24 @@ struct DiskPart {
   friend bool operator==(const DiskPart&, const DiskPart&) = default;
 };
 
-// The parts of a range, in its order; neighbours on one disk are one part. Together they are as long as the range.
+// The parts of a range, in its order; adjacent parts on one disk are joined. Their total length is that of the range.
 std::vector<DiskPart> parts_of(const DiskParameters& parameters, const DiskRange& range);
 // The parity that is written with a range: as long as its part of each stripe, divided by the disks that hold data.
 std::vector<DiskPart> parity_of(const DiskParameters& parameters, const DiskRange& range);
 
 class DiskModel {
  public:
-  // Throws kArgument where a parameter makes no sense.
+  // Throws kArgument for an invalid parameter.
   explicit DiskModel(DiskParameters parameters);
 
   const DiskParameters& parameters() const { return parameters_; }
   int64_t capacity_bytes() const;  // for data
 
-  // When the request is done that arrives at `arrival`. Requests are served in the order of the calls; an arrival
-  // before the last one begins a new time, with all disks idle.
+  // The completion time of a request that arrives at `arrival`. Requests are served in the order of the calls; an
+  // arrival earlier than the last one starts a new timeline, with all disks idle.
   double serve(const DiskRequest& request, double arrival);
 
-  // Other disks in the place of these, idle; statistics and trace go on.
+  // Replaces the disks by idle ones; statistics and trace continue.
   void replace(DiskParameters parameters);
 
   const DiskStatistics& statistics() const { return statistics_; }
@@ -136,8 +136,8 @@ class DiskModel {
     int64_t head = 0;
     double busy_until = 0;
   };
-  // What the controller has read of one sequential stream: [begin, end), the bytes from `reading_from` on between
-  // `read_begin` and `read_end`, those before earlier.
+  // The bytes that the controller has read of one sequential stream: [begin, end). Those from `reading_from` on arrive
+  // between `read_begin` and `read_end`, the others arrived earlier.
   struct Stream {
     int64_t begin;
     int64_t end;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kKiB = 1024;
 
-// The sizes of a sieving window that are priced: one that stays in a core's cache, one that a device likes.
+// The candidate sizes of a sieving window: one that fits in a core's cache, one that suits a device.
 std::vector<Tuning> sieve_sizes(const Request& request) {
   if (request.asked_tuning.sieve_bytes) return {request.tuning};
   std::vector<Tuning> sizes;
@@ -26,8 +26,8 @@ std::vector<Tuning> sieve_sizes(const Request& request) {
   return sizes;
 }
 
-// Of a store of objects: windows that have as much of each object, and hold whole objects where they are large enough,
-// or the memory of a node's windows allows it.
+// For an object store: windows with equal parts of each object, or whole objects if windows are large enough, or if the
+// memory of a node's windows allows it.
 std::vector<int64_t> windows_by_stripes(const Request& request) {
   constexpr int64_t kRowMost = int64_t{16} << 20;
   constexpr int64_t kWindowsOfNodeMost = int64_t{256} << 20;
@@ -51,8 +51,7 @@ std::vector<int64_t> windows_by_stripes(const Request& request) {
   return sizes;
 }
 
-// What a window with holes may be moved by in a store of objects. Nothing is locked, read and written back where a list
-// or a description does.
+// The methods for a window with holes in an object store. Lists and descriptions need no lock and no read-modify-write.
 std::vector<Method> inner_methods(const Request& request, const Access& together, bool has_holes) {
   if (request.asked_tuning.inner) return {request.tuning.inner};
   const bool reading = request.direction == Direction::kRead;
@@ -63,20 +62,20 @@ std::vector<Method> inner_methods(const Request& request, const Access& together
   return methods;
 }
 
-// Sizes of a window of two-phase; the first one is preferred where prices are equal.
+// Sizes of a window of two-phase; the first one is preferred if costs are equal.
 std::vector<int64_t> window_sizes(const Request& request) {
   const int64_t usual = request.tuning.window_bytes;
   if (request.asked_tuning.window_bytes) return {usual};
   if (request.capabilities.is_of_objects()) return windows_by_stripes(request);
-  // A cold window is read by another thread, and waited for: a small one is not worth being handed over.
+  // Another thread reads an uncached window, and this one waits for it: small windows are not worth that.
   if (request.cached_or_none() >= 0.5 || request.direction == Direction::kWrite) {
     return {usual, 128 * kKiB, 2048 * kKiB};
   }
   return {usual, 2048 * kKiB};
 }
 
-// Two-phase: windows, aggregators, and what an aggregator does in a window with holes: read it through, or list its
-// runs, or describe them (ncio-2006, section 7: "two phase I/O to internally use the individual I/O methods").
+// Two-phase: windows, aggregators, and the transfer of a window with holes: read it as a whole, list its runs, or
+// describe them (ncio-2006, section 7: "two phase I/O to internally use the individual I/O methods").
 std::vector<Tuning> two_phase_sizes(const Request& request, const Access& together, bool has_holes) {
   std::vector<Tuning> sizes{request.tuning};
   const auto vary = [&](const auto& values, const auto& set) {

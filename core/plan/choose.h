@@ -1,4 +1,4 @@
-// Which method, and with which sizes: every one that applies is priced from the profile, the cheapest is taken.
+// Choice of the method and its sizes: computes the cost of each applicable method from the profile, takes the cheapest.
 #pragma once
 
 #include <string>
@@ -9,17 +9,17 @@
 
 namespace swath {
 
-// A method with the sizes that suit it best, and what it would take.
+// A method with its best sizes, and its cost.
 struct Option {
   Method method;
   Tuning tuning;
   CostEstimate price;
 };
 
-// Every method at its best, in the order of the enumeration; of `only` alone where it is not kAuto. Sizes that were
-// asked for stay as they are.
+// Every method with its best sizes, in the order of the enumeration; only `only` if that is not kAuto. Sizes set by the
+// caller do not change.
 std::vector<Option> priced_options(const Request& request, bool staged, Method only);
-// Throws Error{kInternal} where there are none. Of equal prices the simpler method.
+// Throws Error{kInternal} for an empty list. Of equal costs the simpler method.
 const Option& cheapest(const std::vector<Option>& options);
 
 // "predicted 1.2 ms: 0.8 transfer, 0.4 exchange; next list, 3.1 ms (2.6 x)".

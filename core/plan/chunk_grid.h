@@ -1,6 +1,6 @@
-// The chunks of an array as planning sees them: a grid, which of them are coded, and how many bytes are stored of each.
+// The chunks of an array for planning: their grid, which of them are coded, and the stored bytes of each.
 //
-// A *unit* is what is stored, and replaced, as one: a chunk, or a shard, which holds a grid of chunks and an index.
+// A *unit* is stored, and replaced, as a whole: a chunk, or a shard, which holds a grid of chunks and an index.
 #pragma once
 
 #include <cstdint>
@@ -19,15 +19,14 @@ struct ChunkGrid {
   Shape unit_shape;   // a multiple of it
   int64_t element_bytes = 1;
   std::vector<std::string> codecs;  // their names, in the order of encoding
-  bool is_table = false;            // all in one file; else a file a unit
+  bool is_table = false;            // all in one file; false: one file a unit
   int64_t index_bytes = 0;          // stored, of a shard's index; 0 without shards
-  // Whether a chunk must be decoded before one of its elements is known: not one that is stored as it is, nor one that
-  // is known not to be stored.
+  // True if a chunk must be decoded to read its elements: false if it is stored without coding, or known to be absent.
   std::function<bool(int64_t chunk)> is_coded;
-  // Its bytes in the file, -1 where it is not stored; nothing where only a look at its file tells.
+  // Its bytes in the file, -1 if it is absent; nullopt if its file must be looked at first.
   std::function<std::optional<int64_t>(int64_t chunk)> stored_bytes;
 
-  // Whether a unit is stored; nothing where only a look tells.
+  // True if a unit is stored; nullopt if its file must be looked at first.
   std::function<std::optional<bool>(int64_t unit)> unit_is_stored;
 
   std::vector<int64_t> chunk_strides;  // bytes, inside a decoded chunk; empty: C order

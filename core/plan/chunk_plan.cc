@@ -173,7 +173,8 @@ class Planner {
     return std::max<int64_t>(std::min(share, room), 1);
   }
 
-  // What chunks take that nobody has looked at: as much as the others; as decoded, where none was looked at.
+  // The mean stored size of the chunks that were looked at, used for the others; their decoded size if none was looked
+  // at.
   void find_mean() {
     double bytes = 0;
     int64_t known = 0;
@@ -269,7 +270,7 @@ class Planner {
   void encode_chunk(ChunkCounts& counts) {
     counts.chunks_encoded += has_codecs() ? 1 : 0;
     counts.written_bytes += mean_stored_;
-    plan_.stored_is_exact = false;  // nobody knows before it is encoded
+    plan_.stored_is_exact = false;  // unknown before they are encoded
   }
 
   // One rank encodes each chunk, with the elements of all.
@@ -399,7 +400,7 @@ class Planner {
     return requests <= 0 ? 0 : as_double(requests) * each.at_or_in_proportion(as_double(bytes) / as_double(requests));
   }
 
-  // The device has several requests at a time: it is told of the next chunks while one is decoded.
+  // The device can serve several requests at a time: the next chunks are prefetched while one is decoded.
   double device_seconds(const Profile& profile, const ChunkCounts& counts) const {
     if (counts.read_requests == 0) return 0;
     const double later = as_double(counts.read_requests - 1) * profile.device.read_jump_batched;

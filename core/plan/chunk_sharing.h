@@ -1,4 +1,4 @@
-// Which coded chunks the ranks of a node share, and who of them decodes each. Pure: the same on every rank of the node.
+// Which coded chunks the ranks of a node share, and which rank decodes each. Pure: the same on every rank of the node.
 #pragma once
 
 #include <cstdint>
@@ -10,24 +10,24 @@
 
 namespace swath {
 
-// The parts of each rank. Ranks are named by their place in it.
+// The parts of each rank. A rank's index here is its number below.
 using Shares = std::span<const std::vector<Part>>;
 
 struct ChunkVisitor {
-  // A chunk that several ranks need; false stops the visit. Null: those chunks are passed over.
+  // Called for a chunk that several ranks need; false stops the visit. Null: these chunks are skipped.
   std::function<bool(int64_t chunk, std::span<const int> ranks)> shared;
-  // So many chunks that one rank alone needs.
+  // Called with a number of chunks that one rank alone needs.
   std::function<void(int rank, int64_t chunks)> alone;
 };
 
-// Visits the chunks that any rank needs, shared ones in C order of the grid. False: it was stopped.
+// Visits the chunks that any rank needs, shared ones in C order of the grid. Returns false if the visit was stopped.
 //
 // Theorem: each chunk is visited exactly once. For a chunk holds elements of a part exactly when in each dimension it
 // holds one of the part's indices; the ends of the parts' runs of chunks cut a dimension into intervals in which the
 // same parts have chunks, and these are visited one after another, those of the next dimension with the parts that are
 // left. Where one part is left, all chunks of its product of runs are that rank's alone, and are counted unseen.
 //
-// Takes a time that grows with the shared chunks and their ranks, not with those of one rank.
+// The time grows with the shared chunks and their ranks, not with the chunks of one rank.
 bool visit_chunks(const ChunkGrid& grid, Shares shares, const ChunkVisitor& visitor);
 
 // Chunks [begin, end) of a rank's list.
@@ -37,12 +37,12 @@ struct ChunkSpan {
   int64_t count() const { return end - begin; }
 };
 
-// Of ranks that hold elements of a chunk of a table, the one that writes it for all: alike on all, and spread over
-// them.
+// The rank that writes a chunk of a table for all ranks with elements in it: the same on all ranks, and evenly spread.
 inline int writer_of(int64_t chunk, std::span<const int> ranks) {
   return ranks[static_cast<size_t>(chunk % std::ssize(ranks))];
 }
-// The round in which a rank writes its elements of a unit that is a file: of the ranks that share it, each has another.
+// The round in which a rank writes its elements of a unit that is a file: each rank that shares it has a different
+// round.
 inline int64_t writing_turn(int64_t unit, int rank, int ranks) { return (unit + rank) % ranks; }
 
 class ChunkSharing {
@@ -59,7 +59,7 @@ class ChunkSharing {
   // The shared chunks that a rank decodes for all, by unit and in each in C order.
   const std::vector<int64_t>& decoded_by(int rank) const { return decoded_by_[static_cast<size_t>(rank)]; }
   int ranks() const { return static_cast<int>(decoded_by_.size()); }
-  // Of the rank that decodes most.
+  // The length of the longest list.
   int64_t longest_list() const { return longest_; }
 
  private:
@@ -67,9 +67,9 @@ class ChunkSharing {
   int64_t longest_ = 0;
 };
 
-// What decides on the windows of shared chunks, the same on all nodes: the most that any rank needs.
+// The inputs for the windows of shared chunks, the same on all nodes: the maximum over all ranks.
 struct ChunkNeeds {
-  int64_t longest_list = 0;  // of the shared chunks that a rank decodes; 0: nothing is shared
+  int64_t longest_list = 0;  // shared chunks decoded by one rank; 0: no chunk is shared
   int64_t threads = 1;       // that decode for a rank
 
   void combine(const ChunkNeeds& other) {
@@ -78,24 +78,23 @@ struct ChunkNeeds {
   }
 };
 
-// How nodes go through their shared chunks: in rounds, in each of which a rank decodes a part of its list into one of
-// the windows that it has in turn.
+// Rounds of a node's shared chunks: in each, a rank decodes a part of its list into one of its windows, in rotation.
 struct ChunkWindows {
-  int64_t chunks = 0;       // that a window has room for
-  int64_t windows = 0;      // of a rank
+  int64_t chunks = 0;       // capacity of a window
+  int64_t windows = 0;      // per rank
   int64_t place_bytes = 0;  // from one chunk in a window to the next
 
   static constexpr int64_t kWindowsMax = 3;
-  static constexpr int64_t kLineBytes = 64;  // before the windows: what ranks tell one another
+  static constexpr int64_t kLineBytes = 64;  // before the windows: flags between ranks
 
-  // `room_bytes`: of a rank, for all its windows; there is room for one chunk in each in any case.
+  // `room_bytes`: of a rank, for all its windows; each window has room for one chunk in any case.
   static ChunkWindows of(const ChunkNeeds& needs, int64_t chunk_bytes, int64_t room_bytes);
-  // With room for half as many chunks. Requires chunks > 1.
+  // With half the chunks a window. Requires chunks > 1.
   ChunkWindows smaller(const ChunkNeeds& needs) const;
 
-  // Of a rank; 0 where nothing is shared.
+  // Of a rank; 0 if no chunk is shared.
   int64_t bytes() const { return chunks == 0 ? 0 : kLineBytes + windows * chunks * place_bytes; }
-  // Of a node, whose longest list has so many chunks.
+  // Of a node with this longest list.
   int64_t rounds(int64_t longest_list) const { return chunks == 0 ? 0 : (longest_list + chunks - 1) / chunks; }
   // The part of a list of `count` chunks that belongs to a round: all rounds together have each chunk once, and none
   // has more than ceil(count / rounds).
@@ -105,7 +104,7 @@ struct ChunkWindows {
 
  private:
   static ChunkWindows for_chunks(const ChunkNeeds& needs, int64_t place_bytes, int64_t chunks_max);
-  // count * round / rounds, rounded down, without leaving 64 bits.
+  // Computes count * round / rounds, rounded down, without an overflow of 64 bits.
   static int64_t first_of(int64_t count, int64_t round, int64_t rounds) {
     return count / rounds * round + count % rounds * round / rounds;
   }

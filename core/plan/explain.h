@@ -1,4 +1,4 @@
-// A plan in words: what will be done, what it costs by every method, which one was chosen and why.
+// A plan in words: what will be done, the cost by every method, the chosen method and the reason.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace swath {
 
-// `title` says what array this is ("float32 (18, 432, 864) in sst.nc"). At most `ranks_shown` ranks get a line each.
+// `title` names the array ("float32 (18, 432, 864) in sst.nc"). At most `ranks_shown` ranks get a line each.
 std::string explain(const Plan& plan, const std::string& title, int ranks_shown = 16);
 
 // The same of coded chunks; `layout` in words: "chunks of 16 by 15, zstd".

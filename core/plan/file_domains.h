@@ -11,14 +11,14 @@
 
 namespace swath {
 
-// Elements that start in [begin, end) of the file are moved by `rank`.
+// `rank` transfers the elements that start in [begin, end) of the file.
 struct FileDomain {
   int rank;
   int64_t begin;
   int64_t end;
 };
 
-// The domains of all aggregators, each computed when asked for: nothing grows with their number.
+// The domains of all aggregators, each computed on demand: no memory grows with their number.
 //
 // Theorem: domains are disjoint, ascending, and together cover every element of `together`. Each holds about the same
 // number of elements (or of bytes of the span, where no closed form counts the elements), and starts at a multiple of
@@ -36,7 +36,7 @@ class FileDomains {
   FileDomain operator[](size_t i) const;
   // Aggregators are spread over the ranks, and so over the nodes.
   int rank_of(size_t i) const { return static_cast<int>(static_cast<int64_t>(i) * ranks_ / count_); }
-  // The place of the domain that `rank` moves, -1 where it moves none.
+  // The index of the domain of `rank`; -1 if it is no aggregator.
   int place_of(int rank) const;
 
  private:
@@ -47,16 +47,16 @@ class FileDomains {
   int64_t first_ = 0;  // byte
   int64_t last_ = 0;   // one past the last byte
   int64_t element_bytes_ = 1;
-  int64_t elements_ = 0;            // of a domain; 0: as many bytes of the span as any other
-  std::optional<Regions> regions_;  // say where an element starts; none: there is no hole
+  int64_t elements_ = 0;            // of a domain; 0: domains have equal bytes of the span instead
+  std::optional<Regions> regions_;  // of all elements; none: there is no hole
   int64_t alignment_ = 1;           // of ends
 };
 
-// The windows of all domains, a round at a time: the same on every rank, without a message.
+// The windows of all domains, round by round: the same on every rank, without a message.
 class WindowRounds {
  public:
   WindowRounds(const Access& together, const FileDomains& domains, int64_t window_bytes);
-  // The window of each domain in the next round; none where a domain is done. False when all are.
+  // The window of each domain in the next round; none if a domain is done. Returns false if all are.
   bool next(std::vector<std::optional<Window>>& windows);
 
  private:
@@ -67,15 +67,15 @@ class WindowRounds {
 
 // How a window is read or written.
 enum class WindowTransfer {
-  kWhole,      // the ranks leave no hole, or it is read through: one request
-  kRuns,       // its runs as a list; what lies between them is left alone
-  kDescribed,  // as a description of what the ranks have of it, which the store carries out
+  kWhole,      // the ranks leave no hole, or the read includes it: one request
+  kRuns,       // its runs as a list; bytes between them are not transferred
+  kDescribed,  // a description of the ranks' bytes in it, which the store carries out
   kSieve,      // written: read, filled in, written back (Engine::update)
 };
 // Boxes that are read may overlap: their windows are read whole.
 WindowTransfer window_transfer(const Access& together, const Window& window, Direction direction, const Tuning& tuning);
 
-// The most bytes that a window can fill, in whole pages: an element that starts in it may end after it.
+// The maximum size of a window's bytes, in whole pages: an element that starts in it may end after it.
 int64_t window_capacity(const Access& access, int64_t window_bytes);
 
 }  // namespace swath

@@ -1,4 +1,4 @@
-// What each method will do, counted: requests, bytes, exchange, memory. As Counters count what was done.
+// Predicted counts of each method: requests, bytes, exchange, memory. Counters have the same fields, measured.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace swath {
 
-// What a method will do for one rank.
+// The predicted counts of a method for one rank.
 struct IoCounts : IoAmounts {
   bool exact = true;  // false: too many windows or ranks to count one by one, an estimate
 
@@ -21,7 +21,7 @@ struct IoCounts : IoAmounts {
 // Of all ranks.
 struct TotalIoCounts {
   IoCounts sum;
-  int64_t buffer_bytes_max = 0;  // of the rank that needs most
+  int64_t buffer_bytes_max = 0;  // of the rank with the largest buffers
 };
 
 // The largest request that the distribution allows, and how many there are: table 1 of two-phase-1993.
@@ -29,13 +29,12 @@ struct Runs {
   int64_t count = 0;      // R_dist
   int64_t bytes_max = 0;  // S_dist
   int64_t bytes = 0;
-  int64_t bytes_of_rank_max = 0;  // of the rank that holds most
+  int64_t bytes_of_rank_max = 0;  // of the rank with the most bytes
   bool exact = true;              // false: of a few ranks of many, whose chunks may be cut elsewhere
 };
 
-// Whether two-phase stages what the ranks of a node exchange: where their runs are shorter than a cache line on
-// average, and every rank can keep what the others hold (boxes may overlap, and very many chunks would take too much
-// memory).
+// True if two-phase stages the exchange of a node's ranks: if their runs are on average shorter than a cache line, and
+// every rank can keep the shares of the others (boxes may overlap, and very many chunks would take too much memory).
 bool exchange_is_staged(const Layout& layout, const Decomposition& decomposition, const Runs& runs,
                         const Tuning& tuning);
 
@@ -46,14 +45,15 @@ Runs runs_of(const Access& access);
 Runs runs_of(const Layout& layout, const Decomposition& decomposition);
 int64_t requests_with_stripes(const Runs& runs, int64_t stripe_bytes);
 
-// What `rank` holds, and what all hold together.
+// The access of `rank`, and that of all ranks together.
 Access access_of(const Request& request, int rank);
 Access access_together(const Request& request);
 
-// Windows, runs and pieces are counted one by one up to here; beyond it the count is an estimate and says so.
+// Up to this number, windows, runs and pieces are counted one by one; beyond it the count is an estimate, and marked
+// so.
 constexpr int64_t kCountedMax = 20'000;
 
-// What a method will do for the rank that holds `access`.
+// The predicted counts of a method for the rank with `access`.
 IoCounts count_direct(const Request& request, const Access& access, int64_t counted_max = kCountedMax);
 IoCounts count_sieve(const Request& request, const Access& access, int64_t counted_max = kCountedMax);
 IoCounts count_list(const Request& request, const Access& access, int64_t counted_max = kCountedMax);
@@ -61,7 +61,7 @@ IoCounts count_datatype(const Request& request, const Access& access, int64_t co
 IoCounts count_two_phase(const Request& request, const FileDomains& domains, bool staged, const Access& together,
                          int rank);
 
-// What `method` (not kAuto) will do for all ranks together: the sum of the above, without a visit to every rank.
+// The predicted counts of `method` (not kAuto) for all ranks: the sum of the above, without a visit to every rank.
 TotalIoCounts count_total(const Request& request, Method method, const FileDomains& domains, bool staged,
                           const Access& together);
 

@@ -1,4 +1,4 @@
-// Kinds of rank: what is counted for one of a kind holds for all of them, so that planning never visits every rank.
+// Kinds of rank: counts of one rank of a kind hold for all of it, so that planning never visits every rank.
 #pragma once
 
 #include <vector>
@@ -8,18 +8,18 @@
 
 namespace swath {
 
-// So many ranks are counted one by one where they cannot be grouped without loss; of more, about so many are looked at.
+// Up to this number, ranks that cannot be grouped exactly are counted one by one; of more, about this many are sampled.
 constexpr int kRanksCounted = 64;
 
 struct Kinds {
   std::vector<RankKind> all;
-  bool exact;  // false: a few ranks stand for others that are not quite like them
+  bool exact;  // false: the ranks of a kind are only similar
 };
 
-// For what depends on the form of a share: bytes, runs, pieces. In a strided layout moving a share changes none of
-// these; in a chunked one the chunks cut it elsewhere.
+// For counts that depend on the form of a share: bytes, runs, pieces. In a strided layout these do not change with the
+// share's position; in a chunked one they do, since chunks cut the share at other places.
 Kinds kinds_by_form(const Layout& layout, const Decomposition& decomposition);
-// For what depends on where a share lies, too: windows.
+// For counts that depend on the position of a share, too: windows.
 Kinds kinds_by_place(const Decomposition& decomposition);
 
 }  // namespace swath

@@ -8,7 +8,7 @@
 namespace swath {
 namespace {
 
-// Sizes of the methods that were priced, each method's own.
+// Takes over the sizes found for each method.
 void take_sizes(Tuning& tuning, const std::vector<Option>& options) {
   for (const Option& option : options) {
     if (option.method == Method::kSieve) tuning.sieve_bytes = option.tuning.sieve_bytes;
@@ -21,9 +21,8 @@ void take_sizes(Tuning& tuning, const std::vector<Option>& options) {
   }
 }
 
-// Nothing to weigh: a share is one request, straight to memory. But on some machines a core copies runs of the page
-// cache faster than the kernel does, where the ranks of a node have so much that it has left the processor's caches. A
-// profile that was measured tells.
+// No comparison is needed: a share is one request, straight to memory. The exception needs a measured profile: on some
+// machines a core copies runs of the page cache faster than the kernel does, if the ranks of a node exceed its caches.
 std::string_view obvious(const Request& request, const Runs& runs) {
   constexpr int64_t kLeavesCachesBytes = int64_t{64} << 20;
   if (runs.bytes == 0) return "there is nothing to move";
@@ -39,11 +38,11 @@ std::string_view obvious(const Request& request, const Runs& runs) {
   return "";
 }
 
-// What cannot be done of what was asked for is replaced; returned is why, to be added to the plan's reason.
+// Replaces a requested inner method that is not possible; returns why, for the plan's reason.
 std::string_view choose_inner(Request& request, const Access& together) {
   Method& inner = request.tuning.inner;
   if (!request.asked_tuning.inner) {
-    if (request.capabilities.is_of_objects()) inner = Method::kList;  // until others are priced
+    if (request.capabilities.is_of_objects()) inner = Method::kList;  // until costs are computed
     return "";
   }
   if (inner != Method::kSieve && request.direction == Direction::kRead && together.may_overlap()) {

@@ -1,4 +1,4 @@
-// From a request to a plan: pure. No MPI, no file, no clock; the same request gives the same plan on every rank.
+// Makes a plan from a request. Pure: no MPI, no file, no clock; the same request gives the same plan on every rank.
 #pragma once
 
 #include <cstdint>
@@ -21,19 +21,19 @@ struct Plan {
   Request request;
   Method method = Method::kDirect;  // never kAuto
   std::string reason;               // why this method
-  FileDomains domains;              // of two-phase, whichever method was chosen
-  bool staged = false;              // two-phase: whether ranks of a node exchange packed elements (window_exchange.h)
+  FileDomains domains;              // of two-phase, even if another method was chosen
+  bool staged = false;              // two-phase: ranks of a node exchange packed elements (window_exchange.h)
   Runs runs;
 
-  // How two-phase moves windows with holes: kSieve, kList or kDatatype. kAuto: by the length of their runs, or another
-  // method was chosen.
+  // How two-phase moves windows with holes: kSieve, kList or kDatatype. kAuto: by the length of their runs, or the
+  // method is not two-phase.
   Method inner() const { return method == Method::kTwoPhase ? request.tuning.inner : Method::kAuto; }
-  // What `method` costs `rank`, computed when asked: a plan holds nothing that grows with ranks or regions.
+  // The predicted counts of `rank`, computed on demand: a plan holds nothing that grows with ranks or regions.
   IoCounts cost(Method of_method, int rank) const;
   int64_t local_bytes(int rank) const;
-  // Seconds of the rank that has most to do, by the method chosen. Computed when asked.
+  // Seconds of the rank with the most work, by the chosen method. Computed on demand.
   CostEstimate price() const;
-  // All methods, for `explain`: what the choice was made from. Computed when asked.
+  // The costs of all methods, from which the choice was made, for `explain`. Computed on demand.
   std::vector<Candidate> candidates() const;
 };
 

@@ -8,11 +8,11 @@ namespace swath {
 enum class Method { kAuto, kDirect, kSieve, kList, kTwoPhase, kDatatype };
 
 std::string to_string(Method method);
-// Throws Error{kArgument} naming the methods there are.
+// Throws Error{kArgument} that lists the methods.
 Method parse_method(const std::string& name);
 
-// What a caller asks for. Of two-phase also how an aggregator moves a window that has holes: kSieve (as a whole), kList
-// or kDatatype; kAuto else.
+// The method that a caller asks for, and for two-phase how an aggregator moves a window with holes: kSieve (as a
+// whole), kList or kDatatype; else kAuto.
 struct MethodChoice {
   Method method = Method::kAuto;
   Method inner = Method::kAuto;

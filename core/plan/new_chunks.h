@@ -1,4 +1,4 @@
-// Chunks that no file has yet: planned as if each were stored and had been compressed alike. Pure.
+// Chunks of an array that is not stored yet: planned as if all were stored with the same compression ratio. Pure.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@ namespace swath {
 struct NewChunks {
   Shape shape;
   Shape chunk_shape;
-  Shape unit_shape;  // a shard's, a multiple of the chunk's; else the chunk's
+  Shape unit_shape;  // the shape of a shard, a multiple of the chunk's; without shards the chunk's
   int64_t element_bytes = 1;
-  std::vector<std::string> codecs;  // their names; none: stored as they are
-  double ratio = 1;                 // bytes of a chunk to those that are stored of it
-  bool is_table = false;            // all in one file; else a file a unit
+  std::vector<std::string> codecs;  // their names; empty: chunks are not coded
+  double ratio = 1;                 // the bytes of a chunk divided by its stored bytes
+  bool is_table = false;            // all in one file; false: one file a unit
 };
 
-// Throws Error{kArgument} where there can be no such chunks.
+// Throws Error{kArgument} for invalid chunks.
 ChunkGrid grid_of(const NewChunks& chunks);
 
 }  // namespace swath

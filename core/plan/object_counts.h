@@ -1,5 +1,5 @@
-// Operations that a transfer takes in a store of objects: as the store will cut it (store/rados/lists.cc,
-// rados_class/cut_requests.h), counted without one.
+// Counts the operations of a transfer in an object store without one. The store cuts the transfer the same way
+// (store/rados/lists.cc, rados_class/cut_requests.h).
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct ObjectOperations {
 
 StripeLayout stripes_of(const StripeMap& map);
 
-// Lists, as they fill up: the same steps as those of the store.
+// Fills lists by the same steps as the store.
 class ListCounter {
  public:
   ListCounter(const StripeLayout& stripes, int64_t ranges_max, int64_t bytes_max)
@@ -46,7 +46,7 @@ class ListCounter {
   ObjectOperations counted_;
 };
 
-// Of more runs than `counted_max` an estimate.
+// An estimate for more runs than `counted_max`.
 ObjectOperations count_list_operations(const Access& access, const Capabilities& able, int64_t ranges_max,
                                        int64_t counted_max);
 ObjectOperations count_described_operations(const Access& access, const Capabilities& able, int64_t counted_max);
@@ -55,7 +55,7 @@ ObjectOperations count_listed_window(const Access& together, const Capabilities&
                                      const Window& window);
 ObjectOperations count_described_window(const Access& together, const Capabilities& able, int64_t ranges_max,
                                         const Window& window);
-// Of one contiguous range that is transferred by itself, in operations of at most `ranges_max` ranges.
+// For one contiguous range that is transferred by itself, in operations of at most `ranges_max` ranges.
 int64_t operations_of_range(const StripeLayout& stripes, int64_t ranges_max, int64_t offset, int64_t bytes);
 
 }  // namespace swath

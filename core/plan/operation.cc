@@ -154,6 +154,17 @@ Operation Operation::parse(std::span<const std::byte> bytes) {
   }
 }
 
+Operation Operation::parse_parts(std::span<const std::byte> array, std::span<const std::byte> access,
+                                 const std::vector<std::vector<std::byte>>& shares) {
+  ByteWriter writer;
+  writer.put(kMagic);
+  writer.put(kVersion);
+  writer.put_raw(array);
+  writer.put_raw(access);
+  for (const auto& share : shares) writer.put_raw(share);
+  return parse(writer.bytes());
+}
+
 Operation Operation::read(ByteReader& reader) {
   if (reader.number() != kMagic) reader.fail("this is no operation of Swath");
   const int64_t version = reader.number();

@@ -1,7 +1,7 @@
-// One read or write as data: which array, which of its elements go to which rank, in which direction, how.
+// One read or write as data: the array, which elements go to which rank, the direction, and the method.
 //
-// Its bytes are canonical and versioned: equal operations have equal bytes, on every machine. A hash of them is what
-// ranks compare, they are the key of the plan cache, and they parse back to an equal operation.
+// Its bytes are canonical and versioned: equal operations have equal bytes, on every machine. Ranks compare a hash of
+// the bytes, the plan cache uses it as its key, and the bytes parse back to an equal operation.
 #pragma once
 
 #include <cstddef>
@@ -19,11 +19,11 @@
 
 namespace swath {
 
-// What an operation must know of the array: everything that decides which bytes it moves.
+// The part of an array's description that decides which bytes an operation moves.
 class ArrayForm {
  public:
-  // `identity`: which array it is, in words that are the same on all ranks and no others'. `layout` is null where no
-  // plan moves the bytes: coded chunks, and what goes through a format's library; `identity` then tells them apart.
+  // `identity`: names the array by words that are the same on all ranks, and that no other array has. `layout` is null
+  // if no plan moves the bytes (coded chunks, and arrays read by a format's library).
   ArrayForm(std::string identity, Shape shape, int64_t element_bytes, std::shared_ptr<const Layout> layout);
 
   const std::string& identity() const { return identity_; }
@@ -44,7 +44,7 @@ class ArrayForm {
   uint64_t key_;
 };
 
-// Never changes; may be carried out any number of times.
+// Immutable; may be carried out any number of times.
 class Operation {
  public:
   struct Access {
@@ -55,7 +55,7 @@ class Operation {
     Method inner = Method::kAuto;  // of two-phase (plan/method.h)
   };
 
-  // Throws Error{kArgument} where the two do not go together, or the tuning is not known.
+  // Throws Error{kArgument} if the two do not match, or for an unknown tuning name.
   Operation(std::shared_ptr<const ArrayForm> array, Access access);
 
   const ArrayForm& array() const { return *array_; }
@@ -65,23 +65,27 @@ class Operation {
   Method inner() const { return access_.inner; }
   const TuningSettings& tuning() const { return access_.tuning; }
 
-  // What all ranks know before they meet, as bytes: all but the array, and the boxes or the view that each rank has.
+  // The bytes of what all ranks know before they meet: everything but the array and each rank's boxes or view.
   const std::vector<std::byte>& access_bytes() const { return access_bytes_; }
-  // A hash of the array and of the access: equal on all ranks that ask for the same.
+  // A hash of the array and of the access: equal on all ranks that ask for the same operation.
   uint64_t key() const { return key_; }
 
   // The same with the boxes, or views, of all ranks (Decomposition::share_bytes_of).
   Operation with_gathered(const std::vector<std::vector<std::byte>>& gathered_by_rank) const;
   Operation with_decomposition(Decomposition decomposition) const;
-  // The same of an array that is stored otherwise.
+  // The same operation on another form of the array.
   Operation of(std::shared_ptr<const ArrayForm> array) const { return {std::move(array), access_}; }
 
   // The whole operation.
   std::vector<std::byte> serialise() const;
-  // Throws Error{kFormat} for anything that serialise() has not made.
+  // Throws Error{kFormat} for bytes that serialise() has not made.
   static Operation parse(std::span<const std::byte> bytes);
+  // The same of its parts, as traces have them: ArrayForm::write, access_bytes(), and, of boxes and views, each rank's
+  // Decomposition::share_bytes_of.
+  static Operation parse_parts(std::span<const std::byte> array, std::span<const std::byte> access,
+                               const std::vector<std::vector<std::byte>>& shares);
 
-  // For people: what is done to which array, then an argument a line (comm/agreement.h).
+  // A text for messages: the direction and the array, then one argument a line (comm/agreement.h).
   std::string words() const;
 
  private:
@@ -96,7 +100,7 @@ class Operation {
 
 std::string to_string(Direction direction);  // "read", "write"
 
-// What an operation asks for; what only the ranks, the file and the store can tell is to be added.
+// The request for an operation; the caller adds the inputs of the ranks, the file and the store.
 Request request_of(const Operation& operation);
 
 }  // namespace swath

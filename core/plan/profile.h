@@ -1,7 +1,8 @@
-// What a store and a machine cost: all that prices are made from. Measured by `swath calibrate`, or stated defaults.
+// The measured costs of a store and a machine, from which costs of operations are computed. `swath calibrate` measures
+// them; a default profile exists.
 //
-// The page cache and the device behind it are two media, never one number: whether a transfer meets the one or the
-// other is asked of the kernel when an operation begins (Request::cached).
+// The page cache and the device behind it are two media with separate numbers: the kernel tells at the start of an
+// operation which of them serves it (Request::cached).
 #pragma once
 
 #include <array>
@@ -14,10 +15,10 @@
 
 namespace swath {
 
-// A function known at a few places: between them straight lines, beyond them constant.
+// A function given at a few points: linear between them, constant beyond them.
 //
-// Only + - * / on the way, which give the same bits on every processor: two ranks that price a method differently would
-// choose differently, and wait for each other for ever.
+// Uses only + - * /, which give the same bits on every processor: ranks that computed different costs would choose
+// different methods, and deadlock.
 class Curve {
  public:
   struct Point {
@@ -32,9 +33,9 @@ class Curve {
   bool empty() const { return points_.empty(); }
   const std::vector<Point>& points() const { return points_; }
   double at(double x) const;  // requires !empty()
-  // Beyond the last point in proportion to x: seconds of a request larger than any that was measured.
+  // Beyond the last point proportional to x: seconds of a request larger than any measured one.
   double at_or_in_proportion(double x) const;
-  // x times the function, itself in straight lines: seconds of one block, where the points are seconds a byte.
+  // x times the function, interpolated linearly: seconds of one block, if the points are seconds a byte.
   //
   // Example: 8 bytes at 0.15 ns a byte and 64 at 0.1: 1.2 ns and 6.4 ns a block, so 36 bytes take 3.8 ns.
   double times_x_at(double x) const;
@@ -43,7 +44,7 @@ class Curve {
   std::vector<Point> points_;
 };
 
-// One place where bytes come from or go to. Times in seconds, sizes in bytes.
+// A source or target of bytes. Times are in seconds, sizes in bytes.
 struct Medium {
   Curve read;                    // seconds of one request by its bytes, where each follows the one before; one stream
   Curve write;                   // the same
@@ -56,19 +57,20 @@ struct Medium {
   bool known() const { return !read.empty(); }
 };
 
-// How much of the file or of memory an operation spans. What is learned of one scale says little of another: what a
-// core's cache holds costs other things than what fills the memory.
+// The span of an operation in the file or in memory. A correction of one scale does not apply to another: data in a
+// core's cache has other costs than data that fills the memory.
 enum class Scale { kSmall, kMedium, kLarge };
 std::string to_string(Scale scale);
-// `span_bytes`: from the first byte of the rank with most to its last, in the file or in memory, whichever is more.
+// `span_bytes`: from the first byte of the rank with the most bytes to its last, in the file or in memory, whichever is
+// larger.
 Scale scale_of(double span_bytes);
 
-// How far prices were off, learned from operations. Bounded, so that one disturbed hour cannot spoil the choice for
-// good.
+// Learned ratios of measured to predicted seconds. They are bounded, so that one disturbed hour does not distort the
+// choice permanently.
 //
-// Two factors: one of a direction, medium and scale, common to all methods, which learns fast; and one of a method
-// there, which learns slowly. A machine that is busy today makes every method slower: if only the method in use learned
-// it, the next would look cheaper, be tried, and be found as slow.
+// There are two factors: one for a direction, medium and scale, common to all methods, which adapts fast; and one for
+// each method there, which adapts slowly. A busy machine makes every method slower: if only the method in use had a
+// factor, the next would look cheaper, be tried, and turn out as slow.
 class Corrections {
  public:
   static constexpr double kMost = 4;
@@ -78,7 +80,7 @@ class Corrections {
 
   // Of a method's place: both factors.
   double factor(size_t place) const { return factors_[place] * factors_[common_place(place)]; }
-  // `ratio`: measured seconds to uncorrected ones; beyond twice or half of what was known it counts as twice or half.
+  // `ratio`: measured divided by uncorrected seconds; limited to half and twice the previous value.
   void observe(size_t place, double ratio);
 
   static size_t common_place(size_t place) { return kMethods + place % kCommon; }
@@ -98,12 +100,12 @@ class Corrections {
   }
 };
 
-// A store of objects, each of one server. Of all servers together where they are kept busy, but for `alone`.
+// An object store; each object is on one server. Costs are of all servers together when busy, except `alone`.
 struct ObjectStore {
   // Of one direction.
   struct Costs {
-    double alone = 0;      // seconds of an operation that is waited for: the way there and back, and a server's work
-    double operation = 0;  // of one among many on their way
+    double alone = 0;      // seconds of one operation that is waited for: the round trip, and the server's work
+    double operation = 0;  // of one among many in flight
     double byte = 0;       // and each of its bytes
     double range = 0;      // each further range of a list
     double region = 0;     // each region that a description has
@@ -112,7 +114,7 @@ struct ObjectStore {
   };
   Costs read;
   Costs write;
-  double network = 0;  // of `alone`: the way there and back; the rest is the server's
+  double network = 0;  // the round trip in `alone`; the rest is the server's work
 
   const Costs& of(Direction direction) const { return direction == Direction::kRead ? read : write; }
 };
@@ -128,9 +130,9 @@ struct Profile {
   double cores = 2;                        // that the ranks of a node share
 
   Medium cache;
-  Curve look;  // seconds of one window of the page cache by its bytes, each line of it looked at, none copied
-  double look_page_seconds = 0;  // of that, what a page takes however few of its lines are looked at
-  Medium device;  // not known(): it was not reached when measuring; plans then price the page cache and say so
+  Curve look;  // seconds to read one window of mapped cache pages, every line of it, without a copy, by its bytes
+  double look_page_seconds = 0;  // the cost of a page in this, even if few of its lines are read
+  Medium device;  // not known(): the calibration did not reach it; plans then use the page cache's costs, and say so
 
   double operation_seconds = 0;       // of an operation that moves nothing, one rank: checks and planning
   double late_operation_seconds = 0;  // the same after a sync: caches are cold
@@ -144,14 +146,14 @@ struct Profile {
   Curve scatter;          // the same from memory into a window
   Curve exchange_gather;  // the same from another rank's window
   Curve exchange_scatter;  //
-  // What large memory costs more, by the bytes of it that an operation uses: little while the processor's caches hold
-  // it.
+  // The additional cost of large memory, by the bytes of it that an operation uses: small while they fit in the
+  // processor's caches.
   Curve memory_byte_store;          // seconds a byte of a read straight into memory, more than into a window in cache
   Curve memory_byte_load;           // the same of a write straight from memory
   Curve memory_line_store;          // seconds of a cache line of which a copy to memory uses a part only
   Curve memory_line_load;           // the same of a copy from memory
   Curve copy_slowdown;              // by ranks that copy at once: how many times longer each takes
-  Curve barrier;                    // seconds of one meeting of so many ranks of a node
+  Curve barrier;                    // seconds of one barrier by the ranks of a node
   Curve round;                      // seconds that one adds where they have something to do until all have arrived
   double message_seconds = 0;       // between nodes: one message
   double message_byte_seconds = 0;  // and each byte of it
@@ -168,18 +170,18 @@ struct Profile {
   CodecCost shuffle;
   CodecCost checksum;  // crc32c, fletcher32
 
-  // Of a codec by its name; one that has no cost of its own is taken to cost what zstd does.
+  // The cost of a codec by its name; a codec without an entry has the cost of zstd.
   const CodecCost& codec(const std::string& name) const;
-  // Of several, one after another.
+  // The cost of several codecs, one after another.
   CodecCost coding(const std::vector<std::string>& codecs) const;
 
   Corrections corrections;
 };
 
-// What was measured on the machine of docs/performance.md, rounded: right within a small factor on a node of today.
+// Measured on the machine of docs/performance.md, rounded: right within a small factor on a current node.
 const Profile& default_profile();
 
-// Calls visit(name, member) for every number and curve: their names in JSON, said once.
+// Calls visit(name, member) for every number and curve: the only list of their names in JSON.
 template <typename AnyProfile, typename Visit>
 void for_each_member(AnyProfile& profile, const Visit& visit) {
   visit("source", profile.source);

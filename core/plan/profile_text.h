@@ -1,5 +1,5 @@
-// A profile as text, for whoever has no Python: a number a line behind its name, "cache.read 512 1e-6 4096 2e-6" for a
-// curve's points. `swath mpi-io` writes what `swath calibrate` measured so.
+// A profile as text, for programs without Python: one line a number or curve, its name first, "cache.read 512 1e-6 4096
+// 2e-6" for the points of a curve. `swath mpi-io` writes the measurements of `swath calibrate` in this form.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 namespace swath {
 
 std::string profile_text(const Profile& profile);
-// What is not named has its stated default. Throws Error{kFormat} naming the line that is none.
+// Names that are missing have their default. Throws Error{kFormat} that quotes an invalid line.
 Profile parse_profile(std::string_view text);
 
 }  // namespace swath

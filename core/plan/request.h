@@ -1,5 +1,5 @@
-// What was asked: which elements, of which rank, in which direction. Everything that planning may look at, and nothing
-// that differs between ranks: the same request gives the same plan everywhere.
+// The input of planning: which elements, of which rank, in which direction, with all else that a plan depends on. It is
+// the same on all ranks: the same request gives the same plan everywhere.
 #pragma once
 
 #include <cstdint>
@@ -25,18 +25,18 @@ struct Request {
   Method method = Method::kAuto;
   Tuning tuning;
   AskedTuning asked_tuning;
-  bool messages = false;  // not every rank shares memory with every other: two-phase packs what it sends
+  bool messages = false;  // some ranks share no memory: two-phase packs what it sends
 
-  // What only a look at the ranks, the file and the store can tell, agreed on by all ranks; prices are made from it.
-  std::shared_ptr<const Profile> profile;  // null: stated defaults
-  std::optional<double> cached;            // part of what is asked for that is in the page cache; nothing: not known
-  int64_t memory_block_bytes = 0;          // smallest piece of any rank's memory that is contiguous; 0: packed
+  // Inputs of the ranks, the file and the store, agreed on by all ranks; costs are computed from them.
+  std::shared_ptr<const Profile> profile;  // null: the default profile
+  std::optional<double> cached;            // the requested part that is in the page cache; nullopt: unknown
+  int64_t memory_block_bytes = 0;          // the smallest contiguous piece of any rank's memory; 0: packed
   int64_t memory_span_bytes = 0;           // from the first byte of any rank's memory to its last; 0: packed
-  int ranks_of_node = 0;                   // of the fullest node; 0: not known, taken to be one a core
-  bool synced = false;                     // a write will be: the device begins while it goes on (Engine)
+  int ranks_of_node = 0;                   // of the node with the most ranks; 0: unknown, assumed to be one rank a core
+  bool synced = false;                     // a sync will follow a write: the device starts before it (Engine)
   Capabilities capabilities;               // of the store
 
-  // What is not known is priced as not cached (decision record 0027).
+  // An unknown cache state has the cost of an empty cache (decision record 0027).
   double cached_or_none() const { return cached.value_or(0); }
 };
 

@@ -1,4 +1,4 @@
-// How a share becomes requests, said once: the planner counts these steps and the methods carry them out.
+// How a share becomes requests, in one place: the planner counts these steps and the methods carry them out.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Which ranks take part in an operation, and which elements each of them holds: a distribution, boxes, views, or one
-// rank alone. Of boxes and views each rank knows its own, and gathers those of the others.
+// Which ranks take part in an operation, and which elements each holds: a distribution, boxes, views, or one rank
+// alone. A rank knows only its own boxes or view at first, and gathers those of the others.
 #pragma once
 
 #include <atomic>
@@ -25,63 +25,63 @@ struct Box {
 using Boxes = std::vector<Box>;
 
 void write(const Boxes& boxes, ByteWriter& writer);
-// Of an array of so many dimensions.
+// Reads the boxes of an array with so many dimensions.
 Boxes read_boxes(ByteReader& reader, size_t dimensions);
 
-// Whose elements are whose.
+// The assignment of elements to ranks.
 class Decomposition {
  public:
-  // The selected array dealt out over `ranks` ranks. Throws Error{kArgument} where the grid has more places.
+  // Distributes the selected array over `ranks` ranks. Throws Error{kArgument} if the grid has more places.
   static Decomposition distributed(Distribution distribution, Selection selection, int ranks);
   // Explicit boxes of every rank (adaptive meshes). Throws Error{kArgument} for a box outside `shape`.
   static Decomposition boxes(std::vector<Boxes> boxes_of_rank, const Shape& shape);
-  // The same as one rank knows it, before the shares are gathered: of the others nothing is known.
+  // The same with one rank's boxes only, before the shares are gathered.
   static Decomposition own_boxes(Boxes own, int rank, int ranks, const Shape& shape);
-  // The bytes of the file that each rank has. `allows_overlap`: writes may share bytes, which then have the value of
-  // one of them. Throws Error{kArgument} for what is no view of a file.
+  // The bytes of the file that each rank has. `allows_overlap`: written views may share bytes, which then get the value
+  // of one of them. Throws Error{kArgument} for an invalid view.
   static Decomposition views(std::vector<View> view_of_rank, const Shape& shape, bool allows_overlap = false);
   static Decomposition own_view(View own, int rank, int ranks, const Shape& shape, bool allows_overlap = false);
-  // One rank alone that wants a whole selection, or one rank's share of a distribution over others.
+  // One rank alone: with a whole selection, or with its share of a distribution over other ranks.
   static Decomposition alone(Selection selection);
   static Decomposition share_of(Distribution distribution, Selection selection, int rank);
 
   int ranks() const { return ranks_; }
-  // What `rank` holds; a distribution gives one part, boxes one part each, views none (view()).
+  // The parts of `rank`: a distribution has one part, boxes one part each, views none (view()).
   std::vector<Part> parts(int rank, int64_t element_bytes) const;
-  // Ranks whose shares differ only by where they lie (Distribution::kinds). Of what is gathered each rank is a kind of
-  // its own.
+  // Groups of ranks whose shares differ only by their position (Distribution::kinds). With boxes or views, each rank is
+  // a kind of its own.
   std::vector<RankKind> kinds(int parts_min = 1) const;
-  // What all hold together.
+  // The union of all shares.
   std::vector<Part> together(int64_t element_bytes) const;
-  // The rank that holds most (of equals the lowest): the first place of a grid, whose blocks are never the ragged ones.
+  // The rank with the most elements (the lowest of equals): place 0 of a grid, whose blocks are never the ragged ones.
   int busiest_rank() const;
-  // Throws Error{kArgument} where two boxes share an element, or two views a byte and that is not allowed: written
-  // twice, it would have an unknown value.
+  // Throws Error{kArgument} if two boxes share an element, or two views a byte without allows_overlap: an element
+  // written twice would have an undefined value.
   void check_written_once() const;
-  // Whether no two ranks share an element, as far as it is known without a look at boxes.
+  // True if no two ranks share an element, as far as is known without comparing boxes.
   bool are_disjoint() const;
-  // Elements of one kept dimension: where a part's memory is not packed, the caller places it with this selection.
+  // The caller places a part with this selection in memory that is not packed.
   const Selection& selection() const { return selection_; }
   bool is_boxes() const { return boxes_ != nullptr; }
   bool is_views() const { return views_ != nullptr; }
-  // Whether each rank knows its own share alone until the shares are gathered.
+  // True if each rank knows only its own share until the shares are gathered.
   bool is_gathered() const { return is_boxes() || is_views(); }
   const View& view(int rank) const { return views_->of_rank[static_cast<size_t>(rank)]; }
   bool allows_overlap() const { return allows_overlap_; }
-  // The same, with what another operation on it allows.
+  // The same with another value of allows_overlap.
   Decomposition with_overlap(bool allows) const;
   bool knows_all_ranks() const { return knows_all_ranks_; }
   const std::vector<Boxes>& boxes_of_rank() const { return *boxes_; }
-  // What a part is called in memory: the shape of each of `rank`'s parts, as NumPy would return it.
+  // The shapes of the parts of `rank`, as NumPy would return them.
   std::vector<Shape> local_shapes(int rank) const;
 
   std::string to_string() const;
-  // `with_gathered` false: what all ranks know of boxes, or views, is that there are some.
+  // `with_gathered` false: writes only that there are boxes or views, which all ranks know.
   void write(ByteWriter& writer, bool with_gathered = true) const;
   static Decomposition read(ByteReader& reader, const Shape& shape);
-  // What `rank` sends the others; and the same decomposition, with the shares of all.
+  // The bytes that `rank` sends to the others, and the same decomposition with all shares.
   std::vector<std::byte> share_bytes_of(int rank) const;
-  // A hash of it and of the rank.
+  // A hash of this rank's share and its number.
   uint64_t gathered_key(int rank) const;
   Decomposition with_gathered(const std::vector<std::vector<std::byte>>& gathered_by_rank, const Shape& shape) const;
 
@@ -89,8 +89,9 @@ class Decomposition {
   struct Views {
     explicit Views(std::vector<View> views) : of_rank(std::move(views)), keys_(of_rank.size()) {}
     const std::vector<View> of_rank;
-    // Of all of them; and a hash of what a rank tells. Views may list very many places: looked for once, and without a
-    // lock, which a forked child might find taken. Threads that look at once find the same.
+    // A byte that several views share, and hashes of the shares. Views may list very many places, so these are computed
+    // once. They use no lock, which a forked child might find locked; threads that compute at the same time get the
+    // same result.
     SharedByte shared() const;
     uint64_t key(int rank) const;
 
@@ -99,11 +100,11 @@ class Decomposition {
     mutable std::atomic<int> rank_{-1};
     mutable std::atomic<int> other_{-1};
     mutable std::atomic<int64_t> offset_{-1};
-    mutable std::vector<std::atomic<uint64_t>> keys_;  // 0: not known
+    mutable std::vector<std::atomic<uint64_t>> keys_;  // 0: not computed
   };
 
   int ranks_ = 1;
-  std::vector<Distribution> distribution_;  // none or one
+  std::vector<Distribution> distribution_;  // empty, or one
   Selection selection_;
   int only_rank_ = -1;                               // share_of
   std::shared_ptr<const std::vector<Boxes>> boxes_;  // of every rank; shared by plans, for there may be many

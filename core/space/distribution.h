@@ -17,7 +17,7 @@ using Shape = std::vector<int64_t>;
 int64_t element_count(const Shape& shape);
 std::string to_string(const Shape& shape);
 
-// How one dimension is dealt out over one dimension of the process grid.
+// The rule by which one dimension of the array is distributed over one dimension of the process grid.
 struct DimensionRule {
   enum class Kind { kWhole, kBlock, kCyclic };
   Kind kind = Kind::kWhole;
@@ -42,12 +42,12 @@ struct DimensionSelection {
 using Selection = std::vector<DimensionSelection>;
 
 Selection select_all(const Shape& shape);
-// Whether it selects indices of [0, extent) only.
+// True if it selects only indices in [0, extent).
 bool lies_within(const DimensionSelection& dimension, int64_t extent);
 void write(const Selection& selection, ByteWriter& writer);
-// Of an array of that shape.
+// Reads the selection of an array with that shape.
 Selection read_selection(ByteReader& reader, const Shape& shape);
-// The shape that NumPy would give the selected array.
+// The shape that NumPy gives the selected array.
 Shape selected_shape(const Selection& selection);
 
 // A set of elements that is a product of one IndexSet a dimension of the ARRAY, and where each element is in memory:
@@ -56,39 +56,39 @@ struct Part {
   std::vector<IndexSet> indices;
   int64_t memory_origin = 0;            // bytes
   std::vector<int64_t> memory_strides;  // bytes; may be negative; unused where a dimension has one index
-  bool holds = true;                    // false: nothing, also of an array without dimensions to be empty in
+  bool holds = true;  // false: no elements (an array without dimensions has no empty index set to show it)
 
   int64_t count() const;
 };
 
-// Ranks whose shares differ only by where they lie: blocks, steps, periods and counts are the same in every dimension.
+// Ranks whose shares differ only by position: blocks, steps, periods and counts are the same in every dimension.
 struct RankKind {
   int rank;       // one of them
-  int64_t ranks;  // how many they are
+  int64_t ranks;  // the number of ranks of the kind
 };
 
 class Distribution {
  public:
-  // `grid` has one entry a dimension, 1 for Whole; or one entry a dimension that is not Whole (HPF's PROCESSORS).
-  // `ranks`, where not empty, names the rank of the communicator at each place of the grid (row-major); by default
-  // place i is rank i, as MPI_Cart_create without reordering. Throws Error{kArgument}.
+  // `grid` has one entry for each dimension, 1 for Whole; or one for each dimension that is not Whole (HPF's
+  // PROCESSORS). `ranks`: the rank of the communicator at each place of the grid (row-major); empty: place i is rank i,
+  // as in MPI_Cart_create without reordering. Throws Error{kArgument}.
   Distribution(std::vector<DimensionRule> rules, std::vector<int64_t> grid, std::vector<int> ranks = {});
 
   const std::vector<DimensionRule>& rules() const { return rules_; }
   const std::vector<int64_t>& grid() const { return grid_; }  // one entry a dimension
   const std::vector<int>& ranks() const { return ranks_; }
-  int64_t places() const;  // ranks that the grid has room for
+  int64_t places() const;  // number of ranks in the grid
   int highest_rank() const;
   bool holds(int rank) const;
 
-  // The positions of the (selected) array that `rank` owns, one set a dimension; all empty beyond the grid.
-  // Throws Error{kArgument} where the dimensions do not match or Block(k) leaves elements without an owner.
+  // The positions of the (selected) array that `rank` owns, one set a dimension; all empty beyond the grid. Throws
+  // Error{kArgument} if the dimensions do not match, or if Block(k) leaves elements without an owner.
   std::vector<IndexSet> local_sets(const Shape& shape, int rank) const;
   Shape local_shape(const Shape& shape, int rank) const;
   void check(const Shape& shape) const;
 
-  // The kinds of `ranks` ranks, those beyond the grid among them; a kind is listed in several parts where one would
-  // stand for more than ranks / parts_min ranks. With parts_min == ranks every rank of the grid is listed.
+  // The kinds of `ranks` ranks, including those beyond the grid. A kind with more than ranks / parts_min ranks is
+  // listed in several parts. With parts_min == ranks every rank of the grid is listed.
   //
   // Theorem: in one dimension there are at most three kinds of place, and they follow each other: those that hold most,
   // at most one that ends within a block, those that hold least. For in blocks of b, dealt to P places, every place
@@ -111,13 +111,13 @@ class Distribution {
   std::vector<int> ranks_;
 };
 
-// The share of `rank` of the selected array. Memory is C-ordered and packed, in the order that NumPy would return.
+// The share of `rank` of the selected array. Memory is C-ordered and packed, in NumPy's order.
 Part distributed_part(const Distribution& distribution, const Selection& selection, int rank, int64_t element_bytes);
-// All that the ranks own together.
+// The union of all ranks' elements.
 Part selected_part(const Selection& selection, int64_t element_bytes);
 // A box [begin, end) of the array, in C-ordered packed memory.
 Part box_part(const Shape& begin, const Shape& end, int64_t element_bytes);
-// Re-places the elements of `part` in memory: `strides` (bytes) for the kept dimensions of the selection.
+// Places the elements of `part` in memory with `strides` (bytes) for the kept dimensions of the selection.
 void place_in_memory(Part& part, const Selection& selection, const std::vector<int64_t>& strides);
 
 }  // namespace swath

@@ -3,14 +3,14 @@
 //   pattern(t) = base + (t / block) * period + (t % block) * step          t = first, first + 1, ...
 //   at(p)      = pattern(first + p)                                       p = 0 ... count - 1
 //
-// Everything that HPF and NumPy can say of one dimension has this form, and stays in it under clipping:
+// Every index set of HPF and NumPy in one dimension has this form, and clipping preserves it:
 //
 //   Cyclic(2), rank 1 of 3, 11 indices:   base 2, block 2, step 1, period 6  ->  2 3 | 8 9
 //   the same of a[::-1]:                  base 1, block 2, step 1, period 6  ->  1 2 | 7 8
 //   a[1::3] in one block:                 base 1, block 4, step 3            ->  1 4 7 10
 //
-// A ragged last block is a shorter `count`, a ragged first one (from clipping or from a negative step) a larger
-// `first`: neither needs a case of its own.
+// A ragged last block is a smaller `count`, a ragged first one (from clipping or from a negative step) a larger
+// `first`: neither needs a special case.
 #pragma once
 
 #include <cstdint>
@@ -61,17 +61,17 @@ class IndexSet {
   int64_t front() const { return at(0); }
   int64_t back() const { return at(count_ - 1); }
 
-  // How many positions have at(p) < index: a binary search in closed form.
+  // The number of positions with at(p) < index: a binary search in closed form.
   int64_t count_below(int64_t index) const;
-  // How many of the steps p -> p + 1 with p < position have at(p + 1) - at(p) == distance.
+  // The number of steps p -> p + 1 with p < position and at(p + 1) - at(p) == distance.
   int64_t steps_of(int64_t distance, int64_t position) const;
-  // The first, the longest and the last run of elements that follow each other at `distance`, in elements. Requires
-  // count() > 0.
+  // The first, the longest and the last run of elements at `distance` from each other, in elements. Requires count() >
+  // 0.
   RunLengths run_lengths(int64_t distance) const;
-  // The largest at(p + 1) - at(p), 0 where there are fewer than two elements.
+  // The largest at(p + 1) - at(p); 0 for fewer than two elements.
   int64_t widest_step() const;
 
-  // The indices in [begin, end). `skipped` (may be null) receives how many were cut from the front.
+  // The indices in [begin, end). `skipped` (may be null) receives the number cut from the front.
   IndexSet clip(int64_t begin, int64_t end, int64_t* skipped = nullptr) const;
   // { i + distance : i in this set }
   IndexSet shifted(int64_t distance) const;
@@ -82,14 +82,14 @@ class IndexSet {
   // Positions [begin, end) as at most three strided pieces: the rest of a block, whole blocks, the start of a block.
   // Appends to `pieces`.
   void pieces(int64_t begin, int64_t end, std::vector<StridedPiece>& pieces) const;
-  // From `position` on: how many elements (at most up to count()) follow each other at distance one step.
+  // The number of elements from `position` on (up to count()) that follow each other at distance one step.
   int64_t rest_of_block(int64_t position) const;
   int64_t step() const { return step_; }
-  // Between front() and back(), an index belongs to the set exactly when the one so much further does.
+  // Between front() and back(), i belongs to the set exactly if i + period() does.
   int64_t period() const { return first_ + count_ <= block_ ? step_ : period_; }
 
   friend bool operator==(const IndexSet& a, const IndexSet& b) = default;
-  // Whether each index of the one is as far from that of the other: 0 2 4 and 1 3 5.
+  // True if the sets differ only by a shift: 0 2 4 and 1 3 5.
   bool is_shifted(const IndexSet& other) const;
 
  private:

@@ -1,4 +1,4 @@
-// What two index sets have in common, and where it is in both: who sends what to whom, in closed form.
+// The intersection of two index sets, with the positions in both, in closed form: it gives the messages between ranks.
 #pragma once
 
 #include <cstdint>
@@ -8,18 +8,18 @@
 
 namespace swath {
 
-// A loop: `count` times, so many positions further in either set.
+// A loop of `count` iterations; each advances by these positions in both sets.
 struct SharedLoop {
   int64_t count;
   int64_t from_step;
   int64_t to_step;
 };
 
-// Indices that both sets hold: all combinations of the loops (slowest first), from a pair of positions on.
+// Common indices of both sets: all combinations of the loops (slowest first), from a pair of positions on.
 struct SharedPiece {
   int64_t from;
   int64_t to;
-  std::vector<SharedLoop> loops;  // none of a single turn
+  std::vector<SharedLoop> loops;  // none with a single iteration
 };
 
 // All indices that are in both sets, each in one piece.

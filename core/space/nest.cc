@@ -130,7 +130,7 @@ void for_each_node(const Node* node, std::unordered_set<const Node*>& seen, cons
   for (const auto& child : node->children) for_each_node(child.get(), seen, visit);
 }
 
-// Levels that are shared lead to the same pairs again and again: each pair is looked at once.
+// Shared levels lead to the same pairs repeatedly: each pair is compared once.
 class Comparison {
  public:
   bool are_equal(const Node* a, const Node* b) {
@@ -140,7 +140,7 @@ class Comparison {
       return false;
     }
     if (a->children.empty() || !equal_.emplace(a, b).second) return true;
-    // A pair that is not equal ends the comparison.
+    // An unequal pair ends the comparison.
     return std::equal(a->children.begin(), a->children.end(), b->children.begin(), b->children.end(),
                       [&](const auto& x, const auto& y) { return are_equal(x.get(), y.get()); });
   }

@@ -109,7 +109,7 @@ Node::Pointer strided_node(int64_t count, int64_t stride, const Node::Pointer& c
   return node;
 }
 
-// Distances are compared modulo 2^64: whoever makes a level of them checks that they are within 62 bits.
+// Distances are compared modulo 2^64: the caller checks that they are within 62 bits.
 bool are_equally_spaced(std::span<const int64_t> displacements) {
   const auto distance = [](int64_t a, int64_t b) { return static_cast<uint64_t>(b) - static_cast<uint64_t>(a); };
   const uint64_t spacing = distance(displacements[0], displacements[1]);

@@ -73,7 +73,7 @@ class LevelTable {
   }
 
   std::unordered_map<const Node*, int64_t> places_;
-  std::map<std::string, int64_t> by_bytes_;  // ordered: nobody can make it slow by what is sent
+  std::map<std::string, int64_t> by_bytes_;  // ordered, not hashed: hostile input cannot make it slow
   std::vector<const std::string*> levels_;
 };
 

@@ -1,4 +1,4 @@
-// A walk along the bytes of a nest, in their order.
+// A traversal of the bytes of a nest, in their order.
 #pragma once
 
 #include <cstdint>
@@ -12,37 +12,38 @@ namespace swath {
 
 class NestCursor {
  public:
-  // Whole blocks that lie `stride` apart. What is left of a block that was begun is a row of its own.
+  // Whole blocks at distance `stride`. The rest of a partly consumed block is a row of its own.
   struct Row {
     int64_t offset;
     int64_t block;  // bytes
     int64_t count;
-    int64_t stride;  // 0 where there is one block
+    int64_t stride;  // 0 for one block
   };
 
-  // Whole blocks that are listed.
+  // Whole blocks at listed places.
   struct List {
     int64_t offset;                          // of displacement 0
-    std::span<const int64_t> displacements;  // of those that come next
-    std::span<const int64_t> data_before;  // of blocks of different lengths: one more, the differences are the lengths
-    int64_t block;                         // bytes of each, where they are equal
+    std::span<const int64_t> displacements;  // of the next blocks
+    std::span<const int64_t> data_before;    // for blocks of different lengths: one more entry; the differences are the
+                                             // lengths
+    int64_t block;                           // bytes of each, if they are equal
 
     bool is_equal() const { return data_before.empty(); }
-    // How many of them go into so many bytes.
+    // The number of whole blocks in so many bytes.
     int64_t whole_blocks(int64_t bytes) const;
     int64_t bytes_of(int64_t blocks) const;
   };
 
-  // Begins at data byte `position`. The nest must outlive the walk.
+  // Starts at data byte `position`. The nest must outlive the cursor.
   NestCursor(const Nest& nest, int64_t position);
 
   bool at_end() const { return row_ == nullptr; }
-  // What comes next. Requires that there is something.
+  // The next row. Requires that bytes are left.
   Row row() const;
-  // Nothing where what comes next is not listed, or a part of a block.
+  // Nullopt if the next bytes are not listed, or are a part of a block.
   std::optional<List> list() const;
   void advance_list(int64_t blocks);
-  // By so many bytes, within row(): whole blocks of it, or a part of its first one.
+  // Moves forward within row(): by whole blocks, or by a part of the first block.
   void advance(int64_t bytes);
 
  private:

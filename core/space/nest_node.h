@@ -1,4 +1,4 @@
-// The levels of a nest, as they are kept: for nest*.cc and the walks over them alone.
+// The internal representation of a nest's levels: only for nest*.cc and the traversals.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace swath {
 
-// What is known of a sequence of bytes whose byte 0 lies at 0, without a look at its parts.
+// Properties of a sequence of bytes whose byte 0 is at offset 0, without its parts.
 struct NestSummary {
   int64_t bytes = 0;
   int64_t low = 0;
@@ -23,7 +23,7 @@ struct NestSummary {
   int64_t widest_hole = 0;
   bool is_ascending = true;
 
-  // This, and behind it `next` at `displacement`.
+  // Appends `next` at `displacement`.
   void append(const NestSummary& next, int64_t displacement);
 };
 
@@ -43,7 +43,7 @@ struct Nest::Node {
   int depth = 1;
 
   bool is_listed() const { return kind != Kind::kBlock && kind != Kind::kStrided; }
-  // A block, or blocks: no level is under it but blocks.
+  // True for one or several blocks: no level is below it but blocks.
   bool is_row() const {
     if (children.empty()) return true;
     return kind != Kind::kSequence && children[0]->kind == Kind::kBlock;
@@ -63,7 +63,7 @@ struct Nest::Node {
   int64_t bytes_before_child(int64_t i) const {
     return data_before.empty() ? i * child_bytes(0) : data_before[static_cast<size_t>(i)];
   }
-  // The child that holds data byte `position`.
+  // The child with data byte `position`.
   int64_t child_at(int64_t position) const {
     if (data_before.empty()) return position / child_bytes(0);
     return std::upper_bound(data_before.begin(), data_before.end(), position) - data_before.begin() - 1;

@@ -18,7 +18,7 @@ View View::repeated(const Nest& nest, int64_t extent, int64_t first, int64_t byt
   if (bytes == 0) return {};
   if (nest.empty())
     fail_argument("view: a type without data is repeated, but " + std::to_string(bytes) + " bytes are wanted");
-  // Whole repetitions before the first byte only move what follows.
+  // Whole repetitions before the first byte only shift the rest.
   const int64_t skipped = first / nest.bytes();
   int64_t distance = 0;
   if (__builtin_mul_overflow(skipped, extent, &distance)) distance = INT64_MAX;  // which shifted() refuses
@@ -71,8 +71,8 @@ namespace {
 
 using Node = Nest::Node;
 
-// Whether the two patterns have a byte in common, repeated without end where both are strided alike. Of others `true`
-// says that they may.
+// True if the two patterns have a common byte, repeated without end, if both are strided alike. For other patterns true
+// means that they may.
 bool patterns_may_meet(const Node& a, const Node& b, int64_t b_offset) {
   if (b_offset + b.all.high <= a.all.low || a.all.high <= b_offset + b.all.low) return false;
   if (a.kind != Node::Kind::kStrided || b.kind != Node::Kind::kStrided || a.stride != b.stride) return true;
@@ -82,7 +82,7 @@ bool patterns_may_meet(const Node& a, const Node& b, int64_t b_offset) {
   return patterns_may_meet(of_a, of_b, behind) || patterns_may_meet(of_a, of_b, behind - a.stride);
 }
 
-// A walk along the bytes of a view, which goes on to an offset: row by row where that is near, else by a search.
+// A traversal of a view's bytes that moves on to an offset: row by row if it is near, else by a search.
 class Walk {
  public:
   explicit Walk(const View& view) : view_(view), cursor_(view.nest, view.first), position_(view.first) {}
@@ -117,7 +117,7 @@ class Walk {
   int64_t position_;
 };
 
-// By turns, each view is asked for its first byte at or after that of the other.
+// Alternates between the views: each finds its first byte at or after that of the other.
 int64_t walked_shared_byte(const View& a, const View& b) {
   Walk of_a(a);
   Walk of_b(b);

@@ -46,7 +46,7 @@ bool is_folder(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-// Without "..", "." and a slash at the end, as it is written: links stay.
+// Removes "..", "." and a final slash; keeps links.
 std::string absolute_path(const std::string& path) {
   std::error_code error;
   std::string name = fs::absolute(path.empty() ? "." : path, error).lexically_normal().string();
@@ -55,7 +55,7 @@ std::string absolute_path(const std::string& path) {
   return name;
 }
 
-// What a path leads to by symbolic links, the last of which may lead to nothing.
+// The target of a path's symbolic links; the last link may lead to nothing.
 std::string path_without_links(const std::string& path) {
   constexpr int kLinksMax = 40;  // the kernel's bound
   fs::path at = path;
@@ -72,7 +72,7 @@ int sync_folder_of(const std::string& path) {
   return folder.is_open() && ::fsync(folder.get()) == 0 ? 0 : errno;
 }
 
-// renameat2 where kernel and file system have it with these flags; else ENOSYS.
+// renameat2 if kernel and file system support these flags; else ENOSYS.
 int rename_with(int folder, const std::string& from, const std::string& to, unsigned flags) {
   if (::renameat2(folder, from.c_str(), folder, to.c_str(), flags) == 0) return 0;
   return errno == EINVAL ? ENOSYS : errno;
@@ -87,7 +87,7 @@ void remove_all(const std::string& path) noexcept {
   fs::remove_all(path, ignored);
 }
 
-// A Zarr store, or nothing yet. Nobody means to replace anything else by a store.
+// True for a Zarr store, or an empty folder. A store never replaces any other folder.
 bool is_store(const std::string& folder) {
   std::error_code ignored;
   if (!is_folder(folder)) return false;
@@ -101,10 +101,10 @@ bool is_store(const std::string& folder) {
 
 struct Naming {
   int error = 0;             // an errno value
-  bool is_no_store = false;  // what has the name, which it keeps
+  bool is_no_store = false;  // the existing folder is no store, and keeps its name
 };
 
-// A store that has the name is exchanged with the new one, and removed.
+// Exchanges an existing store with the new one, and removes it.
 Naming give_name_to_folder(const std::string& working, const std::string& name, Existing existing) {
   int error = rename_with(AT_FDCWD, working, name, RENAME_NOREPLACE);
   if (error == ENOSYS && !exists(name)) error = rename_plainly(working, name);
@@ -112,12 +112,12 @@ Naming give_name_to_folder(const std::string& working, const std::string& name, 
   if (error != ENOSYS && error != EEXIST) return {error};
   if (!is_store(name)) return {.is_no_store = true};
   error = rename_with(AT_FDCWD, working, name, RENAME_EXCHANGE);
-  if (error == 0 && !is_store(working)) {  // somebody has put it there meanwhile
+  if (error == 0 && !is_store(working)) {  // another process has created it meanwhile
     return {rename_with(AT_FDCWD, working, name, RENAME_EXCHANGE), true};
   }
   if (error == 0) remove_all(working);
   if (error != ENOSYS) return {error};
-  // A file system that cannot exchange: for a moment there is none of that name.
+  // If the file system cannot exchange, the name does not exist for a moment.
   const std::string old = working + "-old";
   error = rename_plainly(name, old);
   if (error != 0) return {error};
@@ -217,7 +217,7 @@ class NewFileName final : public NewName {
 
   const std::string final_path_;
   const AtomicFileOptions options_;
-  mutable bool is_put_back_ = false;  // the old one has its name again
+  mutable bool is_put_back_ = false;  // the old file has its name again
 };
 
 std::unique_ptr<NewName> name_of(const std::string& final_path, const AtomicFileOptions& options) {

@@ -1,6 +1,6 @@
-// Files and folders that get their name when they are complete: written under a hidden name beside it, then renamed. At
-// any time, and after a crash at any point, the name holds the old file or the complete new one. A name in a pool
-// (rados:POOL/NAME) gets it as rados/new_name.h says.
+// Files and folders that are written under a hidden name in the same folder, then renamed when complete. At any time,
+// and after a crash at any point, the name is that of the old file or of the complete new one. For a name in a pool
+// (rados:POOL/NAME) see rados/new_name.h.
 #pragma once
 
 #include <cstdint>
@@ -12,36 +12,37 @@
 
 namespace swath {
 
-// ".NAME.swath-RANDOM" in the folder of `name`: nobody else has it, nor can tell it beforehand.
+// ".NAME.swath-RANDOM" in the folder of `name`: unique, and unpredictable.
 std::string new_working_name(const std::string& name);
 
 enum class Existing { kRefuse, kReplace };
 
-// Gives the file `working` the name `name`, both in `folder`: an open one, or AT_FDCWD. An errno value, or 0. A file
-// that has the name already is replaced in the same moment, or refused (EEXIST).
+// Renames the file `working` to `name`; both are in `folder`, an open one or AT_FDCWD. Returns an errno value, or 0. An
+// existing file is replaced atomically, or the call is refused (EEXIST).
 int give_name(int folder, const std::string& working, const std::string& name, Existing existing);
 
 struct AtomicFileOptions {
-  bool overwrite = false;  // the name may be taken from an existing file
-  bool atomic = true;      // false: it is written under its name at once
-  bool is_folder = false;  // what is written is a folder (a Zarr store)
-  // Where to write meanwhile; in the same folder. Empty: a new working name. One that is given is found again by
-  // whoever goes on with it, so that it is not removed unless remove() is called.
+  bool overwrite = false;  // an existing file of that name may be replaced
+  bool atomic = true;      // false: it is written under its final name
+  bool is_folder = false;  // a folder is written (a Zarr store)
+  // The path to write to, in the same folder. Empty: a new working name. A given path is not removed by the destructor,
+  // so that a later process can continue with it; remove() removes it.
   std::string working_path;
-  // Where the old one is until the new one, which is not atomic, is there to stay; set by AtomicFile. Not in a pool.
+  // Set by AtomicFile if it is not atomic: where the old file is kept until the new one is complete. Not in a pool.
   std::string replaced_path;
 };
 
-// Where a new file of the user's is written, and the name that it gets. Makes no file itself: whoever writes it does.
-// Symbolic links stay links: what they lead to is replaced.
+// The path at which a new file of the user's is written, and its final name. Does not create the file: the caller does.
+// A symbolic link stays, and its target is replaced.
 class AtomicFile {
  public:
-  // Throws Error{kStore}: EEXIST where the name is taken and may not be, or a folder would replace what is no store,
-  // ENOENT where there is no folder for it, what the system says where an old file cannot be removed (not atomic).
+  // Throws Error{kStore}: EEXIST if the name is taken and overwriting is not allowed, or if a folder would replace
+  // something that is no store; ENOENT if its folder does not exist; the system's error if an old file cannot be
+  // removed (not atomic).
   AtomicFile(const std::string& path, const AtomicFileOptions& options);
-  // As another rank, or process, made it and tells of it; kept.
+  // The file of another rank or process, described by its fields; kept.
   static AtomicFile made_elsewhere(std::string final_path, AtomicFileOptions options);
-  // Removes what was written aside, where it is not complete and was not kept; never in a forked child.
+  // Removes an incomplete file with a working name, unless it is kept; never in a forked child.
   ~AtomicFile();
   AtomicFile(AtomicFile&& other) noexcept;
   AtomicFile& operator=(AtomicFile&&) = delete;
@@ -49,19 +50,20 @@ class AtomicFile {
   const std::string& final_path() const { return final_path_; }
   const std::string& working_path() const { return options_.working_path; }
   const AtomicFileOptions& options() const { return options_; }
-  // Whether what is written has another name until it is complete.
+  // True if the file has a working name until it is complete.
   bool is_aside() const;
 
-  // Throws Error{kStore} with EEXIST where the name is taken, and may not be.
+  // Throws Error{kStore} with EEXIST if the name is taken and overwriting is not allowed.
   void check_name() const;
-  // What was not written aside is there to stay, as far as it is: removes the old one, which remove() puts back before.
+  // For a file that is not atomic: removes the old one. Until then remove() restores it.
   void drop_replaced() noexcept;
-  // Gives what was written, and synced, its name, and syncs the folder so that the name lasts. Throws Error{kStore}:
-  // with EEXIST where the name was taken meanwhile and may not be, or, of a folder, by what is no store.
+  // Renames the written and synced file, and syncs the folder, so that the name is durable. Throws Error{kStore}; with
+  // EEXIST if the name was taken meanwhile and overwriting is not allowed, or if a folder would replace something that
+  // is no store.
   void complete();
-  // What was written stays when this is let go of: somebody else removes it, or goes on with it.
+  // The destructor does not remove the file: the caller removes it, or continues with it.
   void keep() { is_kept_ = true; }
-  // Removes what was written, nothing where it is gone. Does nothing in a forked child: it is the parent's.
+  // Removes the written file, if it exists. Does nothing in a forked child: the file is the parent's.
   void remove() const noexcept;
 
  private:

@@ -1,4 +1,4 @@
-// A batch of transfers in the background: what Engine::start() and wait() do where a thread does the work.
+// A batch of transfers in the background: Engine::start() and wait() for engines that use a thread.
 #pragma once
 
 #include <functional>
@@ -17,10 +17,10 @@ class BackgroundBatch {
   using Move = std::function<void(std::span<const Transfer> batch, Counters& counters)>;
   using Job = std::function<void(Counters& counters)>;
 
-  // Throws Error{kInternal} where one is under way, Error{kArgument} for what is no batch. `path`: for messages.
+  // Throws Error{kInternal} if a batch is running, Error{kArgument} for an invalid batch. `path` is for messages.
   void start(const std::string& path, std::span<const Transfer> batch, const Move& move);
   void start(const std::string& path, const Job& job);
-  // Returns when it is done and throws what it threw; what was moved before an error is counted all the same.
+  // Returns when the batch is done, and throws its error; counts also what was moved before an error.
   void wait(Counters& counters);
 
  private:

@@ -1,4 +1,4 @@
-// A batch of transfers, and the requests that it is cut into: told without an engine, since planners count them, too.
+// A batch of transfers, and the requests that it is cut into. It needs no engine, since planners count requests, too.
 #pragma once
 
 #include <sys/uio.h>
@@ -17,7 +17,7 @@ struct Transfer {
   int64_t bytes;
 };
 
-// One contiguous range of the file, any pieces of memory; remembers how far it has come.
+// One contiguous range of the file and any number of pieces of memory; remembers its progress.
 struct FileRequest {
   int64_t offset = 0;
   int64_t bytes = 0;
@@ -25,7 +25,7 @@ struct FileRequest {
   std::vector<iovec> pieces;
   size_t first = 0;        // pieces[first] is the first that is not yet complete
   int injected_error = 0;  // fault.h: the next attempt fails with this errno
-  int64_t part_bytes = 0;  // that the attempt under way asks for, where it is one of several; 0: all that is left
+  int64_t part_bytes = 0;  // the current attempt's bytes if it is one of several; 0: all bytes left
 
   bool complete() const { return moved == bytes; }
   int64_t bytes_left() const { return bytes - moved; }
@@ -33,11 +33,11 @@ struct FileRequest {
   std::span<const iovec> pieces_left() const { return std::span(pieces).subspan(first); }
 
   void advance(int64_t bytes_moved);
-  // The first `bytes_max` of the bytes left, as a request of its own over the same memory.
+  // The first `bytes_max` of the bytes left, as a separate request on the same memory.
   FileRequest head(int64_t bytes_max) const;
 };
 
-// Throws Error{kArgument} where a transfer is no range of a file; nothing has been touched then.
+// Throws Error{kArgument} for an invalid transfer; no byte has been moved then.
 void check_batch(std::span<const Transfer> batch);
 
 // Cuts a batch into requests, in the order of the batch. Neighbours that abut in the file are joined until a request
@@ -49,7 +49,7 @@ class RequestCutter {
   RequestCutter(std::span<const Transfer> batch, int64_t request_bytes_max);
 
   bool exhausted() const { return index_ == batch_.size(); }
-  // The next request into `request`, whose memory is used again. Only where not exhausted().
+  // Stores the next request in `request`, and reuses its memory. Requires !exhausted().
   void next(FileRequest& request);
 
  private:
@@ -58,10 +58,10 @@ class RequestCutter {
   std::span<const Transfer> batch_;
   int64_t request_bytes_max_;
   size_t index_ = 0;
-  int64_t taken_ = 0;  // bytes of batch_[index_] that earlier requests have
+  int64_t taken_ = 0;  // bytes of batch_[index_] in earlier requests
 };
 
-// How many requests a batch is cut into.
+// The number of requests of a batch.
 int64_t count_requests(std::span<const Transfer> batch, int64_t request_bytes_max);
 
 }  // namespace swath

@@ -14,7 +14,7 @@
 namespace swath {
 namespace {
 
-// What the handler of SIGBUS may touch: nothing but these. A place is free where `begin` is 0.
+// The only data that the SIGBUS handler may access. A slot is free if `begin` is 0.
 struct Mapped {
   std::atomic<uintptr_t> begin{0};
   std::atomic<uintptr_t> end{0};
@@ -45,7 +45,7 @@ void on_bus_error(int signal, siginfo_t* info, void* /*context*/) {
   errno = error;
 }
 
-// Others (Python's faulthandler, say) may have taken SIGBUS since the last time.
+// Other code (Python's faulthandler, for example) may have replaced the handler since.
 void install_handler() {
   static std::mutex mutex;
   const std::scoped_lock guard(mutex);
@@ -98,7 +98,7 @@ bool CachedView::is_cut_before(int64_t end) const { return file_->size() < end; 
 
 bool CachedView::is_broken() const { return mapped[static_cast<size_t>(place_)].broken.load(); }
 
-// All of the file: that takes room among addresses, and memory only for the tables of what is looked at.
+// Maps the whole file: this uses address space, and memory only for the page tables of accessed pages.
 void CachedView::map() {
   bytes_ = file_->size();
   if (bytes_ == 0) return;

@@ -1,9 +1,8 @@
-// A file's bytes where they lie in the page cache, to be read from there instead of being copied first.
+// Maps a file's pages in the page cache, so that its bytes are used there without a copy.
 //
-// To read is to copy: the kernel moves bytes from the page cache to a buffer, page by page, and who picks elements from
-// the buffer reads them again. Mapped pages are read once, and only those lines of them in which there is something
-// wanted. That is worth it of what is in the page cache; a page that has to come from the device would be waited for
-// alone, one after the other.
+// A read copies: the kernel moves bytes page by page from the page cache to a buffer, and the caller reads them again
+// to pick elements. Mapped pages are read once, and only their lines with wanted elements. This pays for cached pages
+// only: pages that come from the device would be waited for one after another.
 #pragma once
 
 #include <cstddef>
@@ -16,12 +15,12 @@ namespace swath {
 
 class OpenFile;
 
-// Made for one operation: mapped pages stay in the page cache, whoever asks the kernel to forget them.
+// Made for one operation: mapped pages stay in the page cache, even if another process asks the kernel to drop them.
 //
-// A mapped page that cannot be had - another program cut the file short, the device fails - is a SIGBUS, which would
-// end the process. Here it becomes a page of zeros, and the view is broken: what was mapped has to be read instead,
-// which tells of the error as it always does. Where the file is cut within its last page there is no signal: the page
-// stays, and is zeros from there on. So the size is checked after each use.
+// Access to a mapped page that is not available (another program has truncated the file, or the device fails) raises
+// SIGBUS, which would end the process. A handler maps a page of zeros instead and marks the view as broken: the caller
+// must then read the bytes, which reports the error. A file truncated within its last page raises no signal: the page
+// then contains zeros from there on. So the size is checked after each use.
 class CachedView {
  public:
   explicit CachedView(std::shared_ptr<const OpenFile> file) : file_(std::move(file)) {}
@@ -29,8 +28,8 @@ class CachedView {
   CachedView(const CachedView&) = delete;
   CachedView& operator=(const CachedView&) = delete;
 
-  // Calls use(image), where `image` is [offset, offset + bytes) of the file, and counts one request. False where not
-  // all of it lies in the page cache, or where it went while it was used: what was made of it is then worth nothing.
+  // Calls use(image), where `image` is [offset, offset + bytes) of the file, and counts one request. Returns false if a
+  // part is not in the page cache, or was dropped meanwhile: the results of use() are then invalid.
   template <typename Use>
   bool map_cached(int64_t offset, int64_t bytes, const Use& use, Counters& counters) {
     const std::byte* image = at(offset, bytes);
@@ -45,17 +44,17 @@ class CachedView {
 
  private:
   const std::byte* at(int64_t offset, int64_t bytes);
-  // Of the process; they stay in the page cache. Else all of a large file would count as memory of the process.
+  // Unmaps pages; they stay in the page cache. Otherwise a large file would count as memory of the process.
   void release(int64_t offset, int64_t bytes);
   bool is_broken() const;
-  // Whether the file ends before that byte, now.
+  // True if the file now ends before that byte.
   bool is_cut_before(int64_t end) const;
   void map();
 
   std::shared_ptr<const OpenFile> file_;
   std::byte* data_ = nullptr;
-  int64_t bytes_ = -1;  // that are mapped; -1: not tried yet
-  int place_ = -1;      // among those that the handler of SIGBUS knows
+  int64_t bytes_ = -1;  // mapped bytes; -1: not tried yet
+  int place_ = -1;      // its slot in the table of the SIGBUS handler
 };
 
 }  // namespace swath

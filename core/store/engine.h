@@ -1,8 +1,8 @@
-// The only seam through which stored bytes are touched. An engine is one open file and one way of moving bytes.
+// The only interface through which stored bytes are accessed. An engine is one open file and one way of moving bytes.
 //
-// Every engine passes the same contract suite (engine_contract_test.cc). An engine belongs to one operation at a time;
-// threads that share an array have one each (array/shared_engine.h). It counts requests and bytes, up to the point of
-// an error too; seconds and locks are for the caller to count.
+// Every engine passes the same contract suite (engine_contract_test.cc). One operation at a time uses an engine;
+// threads that share an array have one each (array/shared_engine.h). An engine counts requests and bytes, also those
+// before an error; the caller counts seconds and locks.
 #pragma once
 
 #include <cstddef>
@@ -39,107 +39,104 @@ class Engine {
   // "posix", "uring", "null", "fault(posix)", "modelled disk ssd".
   virtual std::string name() const = 0;
   virtual const std::string& path() const = 0;
-  // What may be asked of it, and what it tells; does not change while it is open.
+  // What the engine can do; constant while it is open.
   virtual Capabilities capabilities() const { return {}; }
 
-  // Carries out the whole batch: on return every byte has been moved, or an Error names path, offset, bytes wanted,
-  // bytes got and the reason. Neighbours in the batch whose file ranges abut (a.offset + a.bytes == b.offset) are ONE
-  // request: memory may be scattered, the file is not (preadv, pwritev; at most IOV_MAX pieces a request).
-  // Short transfers go on, EINTR retries, EAGAIN waits. Reading past the end of the file is an error.
+  // Carries out the whole batch. On return every byte has been moved, or an Error names path, offset, bytes wanted,
+  // bytes got and the reason. Adjacent file ranges of the batch (a.offset + a.bytes == b.offset) are ONE request:
+  // memory may be scattered, the file range may not (preadv, pwritev; at most IOV_MAX pieces a request). Short
+  // transfers continue, EINTR retries, EAGAIN waits. Reading beyond the end of the file is an error.
   virtual void transfer(Direction direction, std::span<const Transfer> batch, Counters& counters) = 0;
 
-  // Reads one range, or what there is of it before the end of the file: how many bytes that is. None is no error.
+  // Reads one range, or its part before the end of the file, and returns its bytes. An empty part is no error.
   virtual int64_t read_to_end(const Transfer& piece, Counters& counters);
 
-  // Carries out what an access has of a range, as structure. Here it is flattened, in batches of bounded size, which go
-  // through transfer(): an engine whose store takes structure (capabilities().structured_requests) sends it on as it
-  // is.
+  // Transfers the elements of an access in a range, as structure. This default flattens it into batches of bounded size
+  // for transfer(); an engine whose store accepts structure (capabilities().structured_requests) passes it on.
   virtual void transfer_structured(Direction direction, const StructuredTransfer& structured, Counters& counters);
 
-  // Writes a range of which `fill_in` knows some bytes only: `image.data` is what is stored there (zero beyond the
-  // end), fill_in() puts in what it knows, and that is written back. No byte that somebody else writes meanwhile is
-  // lost, as far as they, too, use this, or hold lock_shared() where capabilities() says that a lock is needed.
-  // fill_in() may be called several times. Without holes nothing is read: whoever else updates the range must see what
-  // is written.
+  // Writes a range of which the caller has some bytes only (read-modify-write). Reads the range into `image.data`
+  // (zeros beyond the end), calls fill_in() to set the caller's bytes, and writes the range. No concurrent write of
+  // other bytes is lost, if other writers also use this call, or hold lock_shared() where capabilities() requires a
+  // lock. fill_in() may be called several times. Without holes nothing is read, but the write is still visible to other
+  // updates of the range.
   virtual void update(const Transfer& image, bool has_holes, const std::function<void(std::byte*)>& fill_in,
                       Counters& counters);
 
-  // A batch in the background: at most one is under way. wait() returns when it is done and throws what it
-  // threw. The batch's memory must stay valid until then; the span itself need not (it is copied).
+  // Starts a batch in the background; at most one may run. wait() returns when it is done, and throws its error. The
+  // batch's memory must stay valid until then; the span itself need not (it is copied).
   virtual void start(Direction direction, std::span<const Transfer> batch) = 0;
   virtual void wait(Counters& counters) = 0;
-  // A structured transfer in the background, until wait(): flattened, or sent on, like the one in the foreground. What
-  // it speaks of must stay valid; its bytes_done is not told.
+  // Starts a structured transfer in the background, until wait(): flattened or passed on, as above. Everything that it
+  // refers to must stay valid; bytes_done is not updated.
   virtual void start_structured(Direction direction, const StructuredTransfer& structured);
 
-  // Waits until [begin, end) is ours alone among cooperating writers: an open-file-description lock. Null where
-  // capabilities() says that none is needed.
+  // Waits for exclusive use of [begin, end) among cooperating writers: an open-file-description lock. Null if
+  // capabilities() requires no lock.
   virtual std::unique_ptr<RangeLock> lock(int64_t begin, int64_t end) = 0;
-  // The same for who writes what it has and reads nothing: any number at a time, but nobody fills in holes there
-  // meanwhile, which would write back what was there before. Null where nobody else is to be expected
-  // (EngineOptions::other_writers).
+  // The same for writers that read nothing: any number at a time, but no writer fills holes there meanwhile (it would
+  // write back old bytes). Null if no other writers are expected (EngineOptions::other_writers).
   virtual std::unique_ptr<RangeLock> lock_shared(int64_t /*begin*/, int64_t /*end*/) { return nullptr; }
 
-  // What part of [offset, offset + bytes) is in the page cache, from 0 to 1, of more than 4 MiB by samples; nothing
-  // where that is not known (cachestat). What is all there is a copy to read, not a wait.
+  // The part of [offset, offset + bytes) in the page cache, from 0 to 1, sampled above 4 MiB; nullopt if unknown (no
+  // cachestat). Reading a range that is cached as a whole does not wait for the device.
   virtual std::optional<double> cached_part(int64_t /*offset*/, int64_t /*bytes*/) const { return std::nullopt; }
-  // To look at what is in the page cache without copying it, for one operation; null where every byte that this engine
-  // moves is to be seen by somebody (who counts requests, breaks or models them).
+  // Maps cached pages without copying them, for one operation; null if this engine must see every byte (to count, break
+  // or model requests).
   virtual std::unique_ptr<CachedView> cached_view() { return nullptr; }
 
-  // Copies what is in the page cache, without a wait for the device: false where not all of it is there, or where every
-  // byte is to be seen by somebody; memory is then anything.
+  // Copies a cached range without a wait for the device. Returns false if a part is not cached, or if the engine must
+  // see every byte; memory is then undefined.
   virtual bool read_cached(const Transfer& /*piece*/, Counters& /*counters*/) { return false; }
-  // It will be read: what is not in the page cache may be asked of the device at once. Nobody waits.
+  // A hint that the range will be read: it may be prefetched from the device. Does not wait.
   virtual void will_need(int64_t /*offset*/, int64_t /*bytes*/) {}
 
-  // This stream has moved all that it has for now: a throttled engine (throttle/throttled_engine.h) gives back the
+  // This stream has finished its transfers for now: a throttled engine (throttle/throttled_engine.h) gives back the
   // token that it keeps between transfers. To be called before waiting for other ranks.
   virtual void end_burst() {}
-  // Nothing is to be moved until the next transfer: a throttled engine is no stream meanwhile.
+  // No transfers will follow for a while: a throttled engine does not count as a stream until the next one.
   virtual void rest() {}
-  // Whether the kernel may read on beyond what is asked for, in the background; it may by default.
+  // Allows or forbids the kernel's readahead; it is allowed by default.
   virtual void set_readahead(bool /*wanted*/) {}
-  // Whether the device is to begin at once with what is written, as where a sync will follow (base/write_behind.h).
+  // The device should write data at once, since a sync will follow (base/write_behind.h).
   virtual void set_write_behind(bool /*wanted*/) {}
 
   virtual int64_t size() const = 0;
   virtual void resize(int64_t bytes) = 0;  // new bytes read as zero
-  // Reserves storage for the first `bytes` bytes, where the store can, so that writing there does not run out of it.
-  // The file grows to hold them, and no byte that is there changes.
+  // Reserves storage for the first `bytes` bytes, if the store can, so that later writes do not run out of space. The
+  // file grows to that size, and existing bytes do not change.
   virtual void allocate(int64_t bytes) {
     if (bytes < 0 || size() < bytes) resize(bytes);
   }
   virtual void sync() = 0;  // fsync: on the medium when it returns
-  // Of a store that takes writes into a file that was removed meanwhile: throws Error{kStore} with ESTALE where what
-  // was written through engines of this file since the last check, or sync, may be lost so.
+  // For a store that accepts writes to a removed file: throws Error{kStore} with ESTALE if writes through engines of
+  // this file since the last check or sync may be lost.
   virtual void check_written() {}
 };
 
 struct EngineOptions {
-  // "auto" takes what was measured best (decision record 0005); "posix", "uring", "null";
+  // "auto" takes the engine that was measured best (decision record 0005); "posix", "uring", "null";
   // "fault:<rule>" wraps posix and breaks a chosen request, for tests (see fault.h);
   // "model:<preset>" moves bytes in the time of a modelled disk (see model.h).
   std::string engine = "auto";
   int queue_depth = 64;                          // requests in flight of one uring batch
   int64_t request_bytes_max = int64_t{1} << 30;  // larger transfers are split: the kernel stops at 2 GiB - 4096
-  double lock_timeout_seconds = kNever;          // how long lock() waits
-  // The file is written by others meanwhile who do not take part in the same operations, each in bytes of its own:
-  // every write takes lock_shared().
+  double lock_timeout_seconds = kNever;          // the timeout of lock()
+  // Other processes write to other bytes of the file, outside of these operations: every write takes lock_shared().
   bool other_writers = false;
-  // Of a store of several servers: whose operations each of them serves now; null: everybody's.
+  // For a store of several servers: gives each server's turns to operations; null: no throttling.
   std::shared_ptr<ServerTurns> servers = nullptr;
 };
 
-// Makes one more engine of an open file. `reason` (may be null) receives why the engine is another than the one asked
-// for, else stays empty.
+// Makes one more engine of an open file. If it is not the engine that was asked for, `reason` (may be null) receives
+// the reason; else it stays empty.
 using MakeEngine = std::function<std::unique_ptr<Engine>(std::string* reason)>;
 
-// Opens `path`, for any number of engines, which may be made and used by several threads: they have the file, its
-// faults and its modelled disk in common. Throws Error{kStore} with the errno where the system refuses.
+// Opens `path` for any number of engines, which several threads may make and use: they share the file, its injected
+// faults and its modelled disk. Throws Error{kStore} with the errno of the system.
 MakeEngine open_for_engines(const std::string& path, OpenMode mode, const EngineOptions& options);
 
-// The same of a file that is open already, and is called `path` in errors.
+// The same for an open file; errors call it `path`.
 MakeEngine engines_of(Descriptor file, const std::string& path, OpenMode mode, const EngineOptions& options);
 
 // The same for one engine.

@@ -1,7 +1,7 @@
-// Calls of the system on files and folders, for what changes their metadata or keeps a journal. Each call is done as a
-// whole, and is repeated where a signal ends it. Elements of arrays are moved by engines (engine.h), not by these.
+// System calls on files and folders, for changes of their metadata and for journals. Each call is completed, and
+// repeated after EINTR. Engines (engine.h) move the elements of arrays, not these functions.
 //
-// What the system refuses is thrown as a Refusal; store_errors() makes it an Error that names the file.
+// A failed call throws a Refusal; store_errors() turns it into an Error that names the file.
 #pragma once
 
 #include <sys/stat.h>
@@ -17,7 +17,7 @@
 
 namespace swath {
 
-// What the system has refused, by its errno value.
+// A failed system call, with its errno value.
 class Refusal : public std::exception {
  public:
   explicit Refusal(int error) : error_(error) {}
@@ -31,7 +31,7 @@ class Refusal : public std::exception {
 // "PATH: cannot DOING: No space left on device".
 [[noreturn]] void fail_refused(const std::string& path, const std::string& doing, const Refusal& refusal);
 
-// Does `work`, and returns what it returns. What the system refuses in it becomes an Error{kStore}.
+// Runs `work`, and returns its result. A Refusal in it becomes an Error{kStore}.
 template <typename Work>
 auto store_errors(const std::string& path, const std::string& doing, Work work) -> decltype(work()) {
   try {
@@ -45,49 +45,50 @@ namespace file_calls {
 
 // O_CLOEXEC is always added to `flags`.
 Descriptor open_file(const std::string& path, int flags, mode_t mode = 0);
-// Fewer bytes at the end of the file.
+// Returns fewer bytes at the end of the file.
 std::string read_at(int descriptor, int64_t bytes, int64_t offset);
-// All of a file, from where it is read next.
+// All bytes from the current file position on.
 std::string read_rest(int descriptor);
 void write_at(int descriptor, std::string_view bytes, int64_t offset);
-// Writes where the file goes on.
+// Writes at the current file position.
 void write_next(int descriptor, std::string_view bytes);
 void set_size(int descriptor, int64_t bytes);
 void set_mode(int descriptor, mode_t mode);
-// The data of a file, and its size, are on the medium.
+// Puts the file's data and its size on the medium.
 void sync_data(int descriptor);
-// All that was written to the file system of this file is on the medium.
+// Puts all writes to this file's file system on the medium.
 void sync_file_system(int descriptor);
-// The names in a folder are on the medium.
+// Puts the names in a folder on the medium.
 void sync_names(const std::string& folder);
 
 struct stat status_of(int descriptor);
 struct stat status_of(const std::string& path);
-// Of a symbolic link its own; none where nothing has the name.
+// The status of a symbolic link itself; nullopt if the name does not exist.
 std::optional<struct stat> status_of_name(const std::string& path);
-// Whether anything has the name, a link that leads to nothing too; false also where that cannot be seen.
+// True if the name exists, even as a link to nothing; false also if that cannot be checked.
 bool is_there(const std::string& path);
 bool is_folder(const std::string& path);
 bool is_same_file(const struct stat& a, const struct stat& b);
-// Whether the file of this name is the one that is open.
+// True if the path leads to the open file.
 bool has_name(int descriptor, const std::string& path);
-// The file has been changed now, says its time.
+// Sets the file's modification time to now.
 void touch(const std::string& path);
 
 void rename_file(const std::string& from, const std::string& to);
 void remove_file(const std::string& path);
-// The same, as far as it can be done.
+// The same, without errors.
 void try_remove_file(const std::string& path) noexcept;
-// A file, or a folder with all that is in it; nothing where nothing has the name. A symbolic link is removed itself.
+// Removes a file, or a folder with its contents; does nothing if the name does not exist. Removes a symbolic link
+// itself.
 void remove_all(const std::string& path);
 
 enum class Lock { kShared, kExclusive };
-// flock(2), without waiting: false where somebody else has a lock that keeps this one out.
+// flock(2) without waiting: false if another process has a conflicting lock.
 bool try_lock(int descriptor, Lock lock);
-// Of an open file that forked children have, too.
+// Unlocks an open file that forked children share.
 void unlock(int descriptor) noexcept;
 
-// Absolute, without symbolic links, "." and ".."; what is not there may have any name.
+// The absolute path without symbolic links, "." and ".."; components that do not exist are kept.
 std::string real_path(const std::string& path);
 
 }  // namespace file_calls

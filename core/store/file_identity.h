@@ -1,4 +1,4 @@
-// Which file it is: its inode may have been that of another file, which was removed.
+// The identity of a file: an inode number alone may be reused after another file was removed.
 #pragma once
 
 #include <cstdint>
@@ -7,16 +7,16 @@
 
 namespace swath {
 
-// No two files have the same, where the file system tells when files were made.
+// Unique, if the file system reports creation times.
 struct FileIdentity {
   uint64_t inode = 0;
-  std::optional<int64_t> born;  // nanoseconds; none where the file system does not tell
+  std::optional<int64_t> born;  // nanoseconds; nullopt if the file system does not report it
 
-  // Of the file that has the name, through links, or of one that is open. Throws Refusal (store/file_calls.h).
+  // Of the file at a path, through links, or of an open one. Throws Refusal (store/file_calls.h).
   static FileIdentity of(const std::string& path);
   static FileIdentity of(int descriptor);
 
-  // Whether they are the same file, as far as is known of both.
+  // True if they may be the same file, by what is known of both.
   bool may_be(const FileIdentity& other) const;
   bool operator==(const FileIdentity& other) const = default;
 };

@@ -18,7 +18,7 @@ constexpr Openable kOpenable = Openable::kRegularFiles;
   throw Error(ErrorKind::kStore, what + ": " + system_message(error) + advice, error);
 }
 
-// Not open where there is no such file.
+// Returns a closed descriptor if the file does not exist.
 Descriptor open_if_there(int folder, const std::string& name, const std::string& path) {
   const int descriptor = open_existing(folder, name, O_RDONLY | O_CLOEXEC, kOpenable);
   if (descriptor >= 0) return Descriptor(descriptor);

@@ -15,14 +15,14 @@ namespace swath {
 // A file open for reading, for any number of threads: each moves its bytes by engines of its own.
 class StoredFile {
  public:
-  // Throws Error{kStore}: what the system refuses, and what is no regular file.
+  // Throws Error{kStore}: for errors of the system, and for anything but a regular file.
   StoredFile(const std::string& path, const EngineOptions& options);
   // Of an open file.
   StoredFile(Descriptor file, std::string path, const EngineOptions& options);
 
   const std::string& path() const { return path_; }
   int64_t bytes() const { return bytes_; }
-  // One more engine, for what a thread does at once; cheap.
+  // Makes one more engine, for one thread at a time; cheap.
   std::unique_ptr<Engine> engine(Stream& stream) const { return stream.carry(make_(nullptr)); }
 
  private:
@@ -33,13 +33,13 @@ class StoredFile {
 
 class FolderStore {
  public:
-  // The folder that has this name now, whatever gets the name later. `options`: of the engines that move its files'
-  // bytes. Throws Error{kStore}.
+  // The folder that has this name now, even if it is renamed later. `options` are for the engines of its files. Throws
+  // Error{kStore}.
   FolderStore(std::string path, EngineOptions options);
 
   const std::string& path() const { return path_; }
   std::string path_of(const std::string& name) const { return path_ + "/" + name; }
-  // Null where there is no file of that name. Throws as StoredFile does.
+  // Null if no file has that name. Throws as StoredFile does.
   std::shared_ptr<StoredFile> open(const std::string& name) const;
 
  private:
@@ -50,8 +50,7 @@ class FolderStore {
   const Descriptor folder_;
 };
 
-// Everything written below the folder, and its names, is on the medium: one call for all its files, however many.
-// Throws Error{kStore}.
+// Puts all files below the folder, and their names, on the medium, by one call for all files. Throws Error{kStore}.
 void sync_folder(const std::string& path);
 
 }  // namespace swath

@@ -1,13 +1,13 @@
-// Operations on their way to several servers: so many at each at a time, and so many bytes at all of them together, in
-// turns with other processes where those are taken.
+// Operations in flight to several servers. Their number at each server is limited, and so are the bytes of all
+// together; where tokens are used, operations take turns with those of other processes.
 //
-// An operation takes the turn of its own server when everything is ready for it to begin, and a turn is given back by
-// whoever brings the answer, before anybody is told of it.
+// An operation takes its server's turn when it is ready to start; the thread that receives the answer gives it back
+// first, and then notifies the waiting thread.
 //
-// Theorem: nobody waits for ever for a turn. A turn is always that of an operation that a server is working on: between
-// taking it and beginning the thread waits for nothing, and giving it back waits for no thread of ours, least of all
-// for one that waits for another turn. Operations end, at their timeout at the latest. So whoever waits for a turn, and
-// whatever other turns its operations hold, waits for servers only; there is no circle.
+// Theorem: no thread waits for a turn for ever. A turn always belongs to an operation that a server is working on:
+// between taking it and starting, the thread waits for nothing, and giving it back waits for no thread of ours.
+// Operations end, at their timeout at the latest. So a thread that waits for a turn waits for servers only, and no
+// cycle exists.
 #pragma once
 
 #include <condition_variable>
@@ -24,7 +24,7 @@
 
 namespace swath {
 
-// Whoever waits for operations: woken when one of them ends.
+// Wakes the thread that waits for operations when one of them ends.
 struct Arrival {
   std::mutex mutex;
   std::condition_variable changed;
@@ -37,15 +37,15 @@ class ServedOperation {
   ServedOperation(const ServedOperation&) = delete;
   ServedOperation& operator=(const ServedOperation&) = delete;
 
-  // Begins it; it must not be let go of before it is done.
+  // Starts it; it must exist until it is done.
   void begin(std::unique_ptr<ServerTurn> turn);
   virtual void cancel() = 0;
-  // After it is done. Throws Error{kStore}; else its bytes are where they belong.
+  // Called after it is done. Throws Error{kStore}; otherwise its bytes are in place.
   virtual void complete(Counters& counters) = 0;
 
-  // For lanes: operations of one number share a server. A negative one: which it is, is not known yet.
+  // The lane: operations of one number share a server. Negative: not known yet.
   virtual int64_t server() const = 0;
-  // The server's name among all, for turns.
+  // The server's name, for turns.
   virtual std::string target() const = 0;
   virtual Direction direction() const = 0;
   virtual int64_t bytes() const = 0;
@@ -54,7 +54,7 @@ class ServedOperation {
   bool is_done() const { return done_; }  // under the arrival's mutex
 
  protected:
-  // Sends it off; is_answered() follows, on any thread, also where it is refused.
+  // Sends the operation; is_answered() follows on any thread, also if the operation is refused.
   virtual void submit() = 0;
   void is_answered();
 
@@ -68,16 +68,16 @@ class InFlight {
  public:
   // `turns` may be null.
   InFlight(int64_t of_server_max, std::shared_ptr<ServerTurns> turns, Counters& counters);
-  // Of what is under way, or answered and not completed: its memory. One operation may have more.
+  // The limit for the memory of operations in flight or not yet completed. One operation may exceed it.
   static constexpr int64_t kBytesMax = int64_t{64} << 20;
-  // Waits for what is under way, whose memory is the caller's.
+  // Waits for the operations in flight, since their memory is the caller's.
   ~InFlight();
   InFlight(const InFlight&) = delete;
   InFlight& operator=(const InFlight&) = delete;
 
   Arrival& arrival() { return arrival_; }
   void begin(std::unique_ptr<ServedOperation> operation);
-  // Until all is done. Throws the first error.
+  // Waits until all operations are done. Throws the first error.
   void finish();
 
  private:

@@ -94,7 +94,7 @@ Seen look_at_processes(const struct stat& file, const Range& range) {
   return seen;
 }
 
-// The kernel's table names the process of a classic lock, whoever it belongs to.
+// For classic locks, the kernel's table has the process.
 std::set<int64_t> of_table(uint64_t inode, const Range& range) {
   std::set<int64_t> processes;
   std::ifstream lines("/proc/locks");

@@ -1,4 +1,4 @@
-// Who holds a lock that somebody waits for, as far as /proc tells.
+// Which processes hold a contended lock, according to /proc.
 #pragma once
 
 #include <cstdint>
@@ -6,12 +6,13 @@
 
 namespace swath {
 
-// "process 4711 (python3)" of whoever has [begin, end) of this open file locked, or part of it; several with commas.
-// Where none is to be seen, who has the file open. Empty where nothing is known: it may be on another machine.
+// "process 4711 (python3)" for each process with a lock on a part of [begin, end) of this open file, with commas
+// between. If none is visible, the processes that have the file open. Empty if unknown: the holder may be on another
+// machine.
 std::string lock_holders(int descriptor, int64_t begin, int64_t end);
 
-// "process 4711 (python3)" of whoever has this open file locked by flock(2), as far as the kernel's table tells: not of
-// other machines and containers. Empty where nothing is known.
+// "process 4711 (python3)" for each process with a flock(2) lock on this open file, according to the kernel's table,
+// which omits other machines and containers. Empty if unknown.
 std::string flock_holder(int descriptor);
 
 }  // namespace swath

@@ -17,7 +17,7 @@ namespace {
 
 void make_folders(int folder, const std::string& name) {
   for (size_t slash = name.find('/'); slash != std::string::npos; slash = name.find('/', slash + 1)) {
-    // Where it is there already, or cannot be made, creating the file says so.
+    // An existing folder, or an error, shows when the file is created.
     static_cast<void>(::mkdirat(folder, name.substr(0, slash).c_str(), 0777));
   }
 }
@@ -80,10 +80,10 @@ void NewFile::flush() {
 }
 
 void NewFile::write_at(std::span<const std::byte> bytes, int64_t offset) {
-  // An engine reads from what it writes.
+  // On a write, an engine only reads from the memory.
   const Transfer piece{offset, const_cast<std::byte*>(bytes.data()), static_cast<int64_t>(bytes.size())};
   engine_->transfer(Direction::kWrite, {&piece, 1}, counters_);
-  engine_->end_burst();  // what comes next is encoded first: others may write meanwhile
+  engine_->end_burst();  // the next data is encoded first: other streams may use the token meanwhile
 }
 
 void NewFile::fail(const std::string& what, int error) const {

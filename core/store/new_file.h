@@ -1,4 +1,4 @@
-// A file of a folder that replaces another one of its name as a whole: written under a working name, then renamed.
+// A new file of a folder that replaces the one of its name as a whole: written under a working name, then renamed.
 #pragma once
 
 #include <cstddef>
@@ -15,23 +15,23 @@ namespace swath {
 
 class NewFile {
  public:
-  // Pieces smaller than this are gathered, in memory of at most twice as much.
+  // Smaller pieces are gathered in a buffer of at most twice this size.
   static constexpr int64_t kGatheredBytes = int64_t{1} << 20;
 
-  // Begins `name` (which may have folders in it; they are made) in the folder. `stream` moves its bytes. Throws
-  // Error{kStore}, as everything here does where the system refuses.
+  // Creates `name` in the folder (and the folders that it names). `stream` moves its bytes. All methods throw
+  // Error{kStore} for errors of the system.
   NewFile(const FolderStore& folder, std::string name, Stream& stream, Counters& counters);
-  // Removes what was written unless it was completed.
+  // Removes the file unless it was completed.
   ~NewFile();
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;
 
   int64_t bytes() const { return written_ + static_cast<int64_t>(gathered_.size()); }
-  // Behind what is there. Small pieces are gathered.
+  // Writes at the end. Small pieces are gathered.
   void append(std::span<const std::byte> bytes);
-  // Over what is there, from byte 0 on.
+  // Overwrites bytes from byte 0 on.
   void replace_start(std::span<const std::byte> bytes);
-  // Gives the file its name: from now on whoever opens the name finds it whole.
+  // Renames the file: from now on the name leads to the complete file.
   void complete();
 
  private:

@@ -1,4 +1,4 @@
-// Names that are given to what was written aside, by each kind of store: what AtomicFile stands on.
+// How each kind of store names a file when it is complete: the implementation of AtomicFile.
 #pragma once
 
 #include <memory>
@@ -11,18 +11,18 @@ struct AtomicFileOptions;
 class NewName {
  public:
   virtual ~NewName() = default;
-  // Throws Error{kStore} with EEXIST where the name is taken, and may not be.
+  // Throws Error{kStore} with EEXIST if the name is taken and overwriting is not allowed.
   virtual void check() const = 0;
-  // Gives what was written its name, which lasts when it returns. Throws as AtomicFile::complete().
+  // Gives the file its name, durably. Throws as AtomicFile::complete().
   virtual void complete() = 0;
-  // Removes what was written; nothing where it has its name, whether complete() said so or failed.
+  // Removes the written file; does nothing if it has its final name, also after a failed complete().
   virtual void remove() const noexcept = 0;
-  // Lets go of an old one that remove() would put back.
+  // Removes the old file that remove() would restore.
   virtual void drop_replaced() noexcept {}
   virtual bool is_aside() const = 0;
 };
 
-// 12 hexadecimal digits that nobody can tell beforehand.
+// 12 unpredictable hexadecimal digits.
 std::string random_digits();
 
 }  // namespace swath

@@ -28,7 +28,7 @@ std::string system_message(int error) { return std::generic_category().message(e
 
 namespace {
 
-// Calls again while signals interrupt, unless one says stop; 0 or an errno value.
+// Repeats the call after signals, unless one interrupts the work; returns 0 or an errno value.
 template <typename SystemCall>
 int error_of(SystemCall call) {
   while (call() < 0) {
@@ -126,13 +126,13 @@ class LeasedWrite : public RangeLock {
 }  // namespace
 
 int open_existing(int folder, const std::string& path, int flags, Openable openable) {
-  // Without O_NONBLOCK the open of a pipe waits until somebody opens its other end.
+  // Without O_NONBLOCK the open of a pipe waits for a process at its other end.
   constexpr int kNeverWait = O_NONBLOCK | O_NOCTTY;
   int descriptor = -1;
   int error = error_of([&] { return descriptor = ::openat(folder, path.c_str(), flags | kNeverWait); });
   struct stat status = {};
   if (error == EWOULDBLOCK && ::fstatat(folder, path.c_str(), &status, 0) == 0 && S_ISREG(status.st_mode)) {
-    // A file server holds a lease on it, which it gives up for whoever waits.
+    // A file server holds a lease on it, which it gives up for a waiting open.
     error = error_of([&] { return descriptor = ::openat(folder, path.c_str(), flags); });
   }
   if (error == ENXIO) return -ESPIPE;  // a socket
@@ -141,7 +141,7 @@ int open_existing(int folder, const std::string& path, int flags, Openable opena
   const bool has_offsets =
       S_ISREG(status.st_mode) || (openable == Openable::kRegularFilesAndBlockDevices && S_ISBLK(status.st_mode));
   if (error == 0 && !has_offsets) error = S_ISDIR(status.st_mode) ? EISDIR : ESPIPE;
-  // io_uring hands back what would wait for the device where the descriptor says so.
+  // io_uring returns instead of waiting for the device if the descriptor has this flag.
   if (error == 0 && ::fcntl(descriptor, F_SETFL, flags & ~O_CLOEXEC) != 0) error = errno;
   if (error == 0) return descriptor;
   ::close(descriptor);
@@ -162,16 +162,16 @@ std::array<char, 40> link_to(int descriptor) {
   return link;
 }
 
-// The descriptors of all open files. Around a fork nobody changes them; in the child each becomes a mere mark of its
-// file (O_PATH), which no lock is held through and which can be opened again.
+// The descriptors of all open files. They do not change during a fork; in the child each becomes a reference to its
+// file (O_PATH), which holds no lock and can be opened again.
 class Descriptors {
  public:
   static Descriptors& all() {
-    static auto* one = new Descriptors;  // outlives whatever ends late
+    static auto* one = new Descriptors;  // never destroyed, for users that end late
     return *one;
   }
 
-  // Held while they are changed.
+  // Held while the set changes.
   std::mutex& mutex() { return mutex_; }
   void add(int descriptor) { can_be_opened_again_[descriptor] = true; }
   void remove(int descriptor) { can_be_opened_again_.erase(descriptor); }
@@ -265,7 +265,7 @@ int64_t pages_touched(int64_t offset, int64_t bytes) {
   return (offset + bytes - 1) / page_bytes - offset / page_bytes + 1;
 }
 
-// Pages of the range that are in the page cache; -1 where the kernel does not tell.
+// The number of cached pages in the range; -1 if the kernel does not report it.
 int64_t cached_pages(int descriptor, int64_t offset, int64_t bytes) {
   constexpr long kCachestat = 451;  // Linux 6.5; younger than many C libraries
   struct {
@@ -303,17 +303,17 @@ int64_t OpenFile::read_cached(const Transfer& piece) const {
   return ::preadv2(descriptor(), &whole, 1, piece.offset, RWF_NOWAIT);
 }
 
-// Advice: where it fails, reading tells why.
+// A hint: if it fails, the read reports the error.
 void OpenFile::will_need(int64_t offset, int64_t bytes) const {
   static_cast<void>(posix_fadvise(descriptor(), offset, bytes, POSIX_FADV_WILLNEED));
 }
 
-// Advice: a kernel that does not take it reads on as it likes.
+// A hint: a kernel that ignores it continues as before.
 void OpenFile::set_readahead(bool wanted) const {
   posix_fadvise(descriptor(), 0, 0, wanted ? POSIX_FADV_NORMAL : POSIX_FADV_RANDOM);
 }
 
-// Advice too: what is not begun here is written by the sync, which tells of errors.
+// A hint, too: the sync writes the rest, and reports errors.
 void OpenFile::begin_write_back(int64_t offset, int64_t bytes) const {
   swath::begin_write_back(descriptor(), offset, bytes);
 }
@@ -360,7 +360,7 @@ OpenFile::Attempt OpenFile::try_lock(Range range, LockKind kind, Faults* faults)
   fail_lock(range, error);
 }
 
-// Before `range` is locked exclusively.
+// Called before `range` is locked exclusively.
 OpenFile::Attempt OpenFile::try_end_leases(Range range) {
   const int error = lease_.end_leases(descriptor());
   if (error == EAGAIN) return {};
@@ -380,7 +380,7 @@ std::unique_ptr<RangeLock> OpenFile::lock(int64_t begin, int64_t end) {
 std::unique_ptr<RangeLock> OpenFile::lock_shared(int64_t begin, int64_t end) {
   if (!other_writers_) return nullptr;
   check_range(path_, begin, end);
-  // In a simulation somebody who waits would not wait for the thread that gives leases back.
+  // In a simulation a waiting rank would not wait for the thread that gives leases back.
   const bool is_leased = !clock_of_thread().simulated() && lease_.enter(descriptor());
   if (is_leased) return std::make_unique<LeasedWrite>(shared_from_this(), lease_);
   return lock_range({begin, end}, LockKind::kShared);
@@ -391,11 +391,11 @@ std::unique_ptr<RangeLock> OpenFile::lock_range(Range range, LockKind kind) {
   return wait_for(range, range, [&] { return try_lock(range, kind, nullptr); });
 }
 
-// Until an attempt is over. `range` is what is to be locked, `held` what somebody else has.
+// Repeats attempts until one is over. `range` is the range to lock, `held` the one that another process holds.
 std::unique_ptr<RangeLock> OpenFile::wait_for(Range range, Range held, const std::function<Attempt()>& attempt) {
   Clock& clock = clock_of_thread();
   const double asked_at = clock.now();
-  bool has_told = clock.simulated();  // where whoever has it is another rank of this process, in its own time
+  bool has_told = clock.simulated();  // no notice in a simulation: the holder is a rank of this process
   while (true) {
     check_interrupt();
     const double waited = clock.now() - asked_at;

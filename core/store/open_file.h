@@ -1,4 +1,4 @@
-// One open file, and what every engine that has one does alike: size, locks, sync.
+// One open file, and what all engines of files share: size, locks, sync.
 #pragma once
 
 #include <algorithm>
@@ -22,32 +22,32 @@ namespace swath {
 
 class Faults;
 
-// The system's own words for an errno value.
+// The system's text for an errno value.
 std::string system_message(int error);
 
-// What may be opened: what has byte offsets.
+// The kinds of files that may be opened: they have byte offsets.
 enum class Openable { kRegularFiles, kRegularFilesAndBlockDevices };
 
-// The descriptor of an existing file below a folder (or AT_FDCWD), or -errno; -EISDIR of a folder, -ESPIPE of whatever
-// else has no byte offsets: a pipe, socket, terminal. Never waits for somebody at the other end of a pipe.
+// The descriptor of an existing file below a folder (or AT_FDCWD), or -errno; -EISDIR for a folder, -ESPIPE for other
+// files without byte offsets (pipe, socket, terminal). Never blocks on a pipe.
 int open_existing(int folder, const std::string& path, int flags, Openable openable);
-// To be said after such an error: what was expected.
+// The text after such an error: what was expected.
 const char* expected_instead(int error, Openable openable);
 
-// Of all engines that use it, in any thread. A forked child shares no open file description with its parent, whose
-// locks would not exclude it: it opens the file anew when it uses it first, the same one even where its name is gone.
+// Shared by all engines that use it, in any thread. A forked child shares no open file description with its parent,
+// since locks would not exclude the parent: it opens the file again at first use, even if its name is gone.
 class OpenFile : public std::enable_shared_from_this<OpenFile> {
  public:
-  // `faults` (may be null) breaks chosen steps. Throws Error{kStore}: what the system refuses, and what has no byte
-  // offsets (a directory, pipe or terminal), which would fail later or hang.
+  // `faults` (may be null) breaks chosen steps. Throws Error{kStore}: for errors of the system, and for files without
+  // byte offsets (a directory, pipe or terminal), which would fail later or hang.
   OpenFile(const std::string& path, OpenMode mode, std::unique_ptr<Faults> faults);
-  // Of a file that is open already.
+  // From an open file.
   OpenFile(Descriptor file, std::string path, OpenMode mode, std::unique_ptr<Faults> faults);
   ~OpenFile();
   OpenFile(const OpenFile&) = delete;
   OpenFile& operator=(const OpenFile&) = delete;
 
-  // Throws Error{kStore} where a forked child is refused the file.
+  // Throws Error{kStore} if a forked child cannot open the file again.
   int descriptor() const {
     if (opened_in_.load(std::memory_order_acquire) != fork_generation()) open_again();
     return descriptor_;
@@ -57,41 +57,40 @@ class OpenFile : public std::enable_shared_from_this<OpenFile> {
 
   int64_t size() const;
   std::optional<double> cached_part(int64_t offset, int64_t bytes) const;
-  // Whether the kernel tells what is cached of this file.
+  // True if the kernel reports which part of this file is cached.
   bool reports_cached() const { return cached_part(0, 1).has_value(); }
-  // See Engine::read_cached: how many bytes of it there were, or -1.
+  // See Engine::read_cached: returns the bytes read, or -1.
   int64_t read_cached(const Transfer& piece) const;
   void will_need(int64_t offset, int64_t bytes) const;
   void set_readahead(bool wanted) const;
-  // Of all engines of this file; see Engine::set_write_behind.
+  // For all engines of this file; see Engine::set_write_behind.
   void set_write_behind(bool wanted) { write_behind_ = wanted; }
   bool write_behind() const { return write_behind_; }
-  // Has the kernel begin to write [offset, offset + bytes) to the device; waits for nothing but room in its queue.
+  // The kernel starts to write [offset, offset + bytes) to the device; waits only for room in its queue.
   void begin_write_back(int64_t offset, int64_t bytes) const;
   void resize(int64_t bytes);
   void allocate(int64_t bytes);
   void sync();
-  // The lock keeps the file open, so that it may outlive the engine. It excludes other open files: of other processes,
-  // and of this one. Nothing excludes those who have this one, whichever engine they use: the kernel knows one holder,
-  // whose lock on a range takes the place of what it held of it before, and is gone as soon as anyone lets go of a
-  // range that overlaps it. So one operation at a time writes into an open file (WriteOrder, array/file.h), and holds
-  // no two locks that overlap.
+  // The lock keeps the file open, so it may outlive the engine. It excludes other open files, of this and of other
+  // processes. It does not exclude users of this open file, with whichever engine: the kernel sees one holder, whose
+  // new lock on a range replaces its old one, and who loses the whole range at the first unlock that overlaps. So one
+  // operation at a time writes to an open file (WriteOrder, array/file.h), and holds no two overlapping locks.
   //
-  // Who waits asks again and again, and sleeps between: the kernel's own wait could be neither bounded nor told of, and
-  // in a simulation it would keep the one that has the lock from going on. Longer waits are told of (base/notice.h);
-  // what takes longer than the timeout is an Error{kStore} with ETIMEDOUT.
+  // A waiting thread polls, with sleeps in between: the kernel's own wait has no timeout and no notice, and would stop
+  // the lock's holder in a simulation. Long waits give a notice (base/notice.h); after the timeout, Error{kStore} with
+  // ETIMEDOUT.
   std::unique_ptr<RangeLock> lock(int64_t begin, int64_t end);
-  // Null where no other writers are to be expected, or the file system has no such locks: nobody fills in holes there.
-  // Until somebody does, it is no lock on the range but a lease (store/write_lease.h), which costs no system call.
+  // Null if no other writers are expected, or if the file system has no such locks: then no writer fills holes there.
+  // Until a writer fills holes, it is not a range lock but a lease (store/write_lease.h), which costs no system call.
   std::unique_ptr<RangeLock> lock_shared(int64_t begin, int64_t end);
   void set_other_writers(bool expected) { other_writers_ = expected; }
-  // Of each lock from now on; infinity, as at first: for ever.
+  // For all later locks; infinity (the default): no timeout.
   void set_lock_timeout(double seconds) { lock_timeout_seconds_ = seconds; }
 
  private:
   enum class LockKind { kExclusive, kShared };
   struct Attempt {
-    bool is_over = false;  // false: somebody else has it now
+    bool is_over = false;  // false: it was moved from
     std::unique_ptr<RangeLock> lock;
   };
 
@@ -118,7 +117,7 @@ class OpenFile : public std::enable_shared_from_this<OpenFile> {
   WriteLease lease_;
 };
 
-// What posix and uring share.
+// The common part of posix and uring.
 class FileEngine : public Engine {
  public:
   const std::string& path() const override { return file_->path(); }
@@ -152,7 +151,7 @@ class FileEngine : public Engine {
     const bool in_parts = direction == Direction::kWrite && file_->write_behind();
     return in_parts ? std::min(request_bytes_max_, kWriteBehindBytes) : request_bytes_max_;
   }
-  // To be told of every request that is complete.
+  // Called for every completed request.
   void moved(Direction direction, const FileRequest& request) const {
     if (direction == Direction::kWrite && file_->write_behind() && request.bytes >= kWriteBehindBytesMin) {
       file_->begin_write_back(request.offset, request.bytes);

@@ -1,4 +1,4 @@
-// What an existing file is opened for, or whether there is none yet.
+// How an existing file is opened, or that a new one is created.
 #pragma once
 
 namespace swath {

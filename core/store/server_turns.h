@@ -1,5 +1,5 @@
-// Who may be served by a server of a store now. Nothing takes turns unless somebody asks for it:
-// throttle/server_tokens.h has tokens for all processes of a node.
+// Turns at the servers of a store. Throttling is optional: throttle/server_tokens.h has tokens for all processes of a
+// node.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace swath {
 
-// The right to one operation at a server; given back by its end, on any thread.
+// The right to one operation at a server; the destructor gives it back, on any thread.
 class ServerTurn {
  public:
   virtual ~ServerTurn() = default;
@@ -20,7 +20,7 @@ class ServerTurn {
 class ServerTurns {
  public:
   virtual ~ServerTurns() = default;
-  // Waits until `server` may serve one operation more; `bytes`: that it will move. Counts the wait. Any thread may ask.
+  // Waits until `server` may serve one more operation of `bytes` bytes. Counts the wait. Any thread may call it.
   virtual std::unique_ptr<ServerTurn> take(const std::string& server, Direction direction, int64_t bytes,
                                            Counters& counters) = 0;
 };

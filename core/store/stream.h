@@ -1,4 +1,4 @@
-// One of those that are served by a target at a time: it moves the bytes of any number of files, one after the other.
+// A stream, as targets count them: it moves the bytes of any number of files, one after another.
 #pragma once
 
 #include <functional>
@@ -8,7 +8,7 @@
 
 namespace swath {
 
-// This one waits for nobody; one that takes turns is in throttle/throttled_engine.h. Of one thread at a time.
+// This base class never waits; throttle/throttled_engine.h has one that takes tokens. For one thread at a time.
 class Stream {
  public:
   Stream() = default;
@@ -16,11 +16,11 @@ class Stream {
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
-  // An engine whose transfers are this stream's; it must not outlive the stream.
+  // Wraps an engine whose transfers belong to this stream; it must not outlive the stream.
   virtual std::unique_ptr<Engine> carry(std::unique_ptr<Engine> engine) { return engine; }
 };
 
-// Makes one more stream; called by any thread.
+// Makes one more stream; any thread may call it.
 using MakeStream = std::function<std::unique_ptr<Stream>()>;
 
 }  // namespace swath

@@ -1,5 +1,6 @@
-// A structured transfer: what one rank has of a range of the file, or what all have of an aggregator's window, and its
-// places in memory, as they were described and not as a list. Told without an engine, since planners count them, too.
+// A structured transfer: one rank's elements in a range of the file, or all ranks' in an aggregator's window, with
+// their places in memory, described by structure and not by a list. It needs no engine, since planners count requests,
+// too.
 #pragma once
 
 #include <atomic>
@@ -13,7 +14,7 @@
 
 namespace swath {
 
-// Memory that holds a range of the file as it lies there: the byte at `offset` of the file is the first one.
+// Memory with the same layout as a range of the file: its first byte is the byte at `offset` of the file.
 struct FileImage {
   std::byte* bytes = nullptr;
   int64_t offset = 0;
@@ -21,19 +22,19 @@ struct FileImage {
 
 struct StructuredTransfer {
   const Access& access;
-  std::span<std::byte* const> addresses;  // of each part; none where only the requests count, or it is an image
-  int64_t pieces_max;                     // of a batch of whoever must flatten it
+  std::span<std::byte* const> addresses;  // of each part; empty if only requests are counted, or for an image
+  int64_t pieces_max;                     // the maximum pieces of a batch, if the structure is flattened
   int64_t begin = 0;                      // elements that start in [begin, end) of the file
   int64_t end = INT64_MAX;
-  std::atomic<int64_t>* bytes_done = nullptr;  // for whoever watches
-  // Sent to the servers as it is described, where the engine can (capabilities().structured_requests).
+  std::atomic<int64_t>* bytes_done = nullptr;  // watched from another thread
+  // True: passed to the servers as a description, if the engine can (capabilities().structured_requests).
   bool as_described = false;
   FileImage image = {};  // a window of the file, instead of the access's own memory
 };
 
-// The pieces of a slice, each contiguous in file and memory, appended to `pieces`; flush() is called where these are as
-// many as they may be, and empties them. A run of the file stays within one batch where it fits, so that scattered
-// memory costs no further request.
+// Appends the pieces of a slice, each contiguous in file and memory, to `pieces`; calls flush() to empty them when they
+// reach the maximum. If possible, a run of the file stays within one batch, so that scattered memory costs no further
+// request.
 template <typename Flush>
 void flatten(const Slice& slice, std::byte* memory, int64_t pieces_max, std::vector<Transfer>& pieces,
              const Flush& flush) {
@@ -53,7 +54,7 @@ void flatten(const Slice& slice, std::byte* memory, int64_t pieces_max, std::vec
   }
 }
 
-// The same of an image: a piece is what is contiguous in the file.
+// The same for an image: a piece is a contiguous range of the file.
 template <typename Flush>
 void flatten(const Slice& slice, const FileImage& image, int64_t pieces_max, std::vector<Transfer>& pieces,
              const Flush& flush) {
@@ -65,7 +66,7 @@ void flatten(const Slice& slice, const FileImage& image, int64_t pieces_max, std
   }
 }
 
-// A slice of a structured transfer, whatever its memory is.
+// The same for any memory of the transfer.
 template <typename Flush>
 void flatten(const StructuredTransfer& transfer, const Slice& slice, std::vector<Transfer>& pieces,
              const Flush& flush) {
@@ -74,8 +75,8 @@ void flatten(const StructuredTransfer& transfer, const Slice& slice, std::vector
   flatten(slice, memory, transfer.pieces_max, pieces, flush);
 }
 
-// Calls batch(transfers) for batches of pieces of bounded number: the only place where a list of what is regular is
-// made, and never a longer one.
+// Calls batch(transfers) with a bounded number of pieces: the only place where structure becomes a list, and never a
+// longer one.
 template <typename Visit>
 void for_each_flat_batch(const StructuredTransfer& transfer, const Visit& batch) {
   std::vector<Transfer> pieces;

@@ -38,7 +38,7 @@ int byte_lock(int descriptor, int command, short& type, int64_t byte) {
   return result == 0 ? 0 : errno;
 }
 
-// 0, EAGAIN where somebody else has it, or why there is no such lock.
+// 0, EAGAIN if another process has it, or the errno of the failed lock.
 int try_lock_byte(int descriptor, short type, int64_t byte) {
   const int error = byte_lock(descriptor, F_OFD_SETLK, type, byte);
   return error == EACCES ? EAGAIN : error;
@@ -46,7 +46,7 @@ int try_lock_byte(int descriptor, short type, int64_t byte) {
 
 void unlock_byte(int descriptor, int64_t byte) { try_lock_byte(descriptor, F_UNLCK, byte); }
 
-// Also where nobody can tell.
+// True also if it cannot be found out.
 bool others_fill(int descriptor) {
   short type = F_WRLCK;
   return byte_lock(descriptor, F_OFD_GETLK, type, WriteLease::kFillingByte) != 0 || type != F_UNLCK;
@@ -54,10 +54,10 @@ bool others_fill(int descriptor) {
 
 }  // namespace
 
-// What one process has of one open file. The mutex is of everything but the two atomics.
+// The lease of one process on one open file. The mutex guards everything but the two atomics.
 class WriteLease::State : public std::enable_shared_from_this<State> {
  public:
-  // A write costs these two when the lease is there.
+  // The cost of a write with a lease: these two calls.
   bool has_entered() {
     if ((writes_.fetch_add(kOneWrite) & kLeased) == 0) {
       leave();
@@ -70,10 +70,10 @@ class WriteLease::State : public std::enable_shared_from_this<State> {
     if (writes_.fetch_sub(kOneWrite) == kOneWrite) give_back_if_ending();
   }
 
-  // Whether the lease is there now.
+  // Returns true if the lease is there now.
   bool take(int descriptor);
   int end_leases(int descriptor);
-  // For the keeper: whether the lease goes on.
+  // Called by the keeper; returns false when the lease has ended.
   bool look();
   void close() {
     const std::lock_guard guard(mutex_);
@@ -84,11 +84,11 @@ class WriteLease::State : public std::enable_shared_from_this<State> {
   enum class Phase {
     kNone,
     kHeld,
-    kEnding,  // writes are under way that began by the lease; the last of them gives it back
+    kEnding,  // writes that began under the lease are in progress; the last of them gives it back
     kClosed,
   };
-  static constexpr int64_t kLeased = 1;    // of writes_: further writes may begin by the lease
-  static constexpr int64_t kOneWrite = 2;  // each that is under way
+  static constexpr int64_t kLeased = 1;    // of writes_: further writes may begin under the lease
+  static constexpr int64_t kOneWrite = 2;  // added for each write in progress
 
   int try_take(int descriptor) const;
   void begin_to_end();
@@ -103,19 +103,19 @@ class WriteLease::State : public std::enable_shared_from_this<State> {
   }
 
   std::atomic<int64_t> writes_{0};
-  std::atomic<bool> is_used_{false};  // since the keeper looked last
+  std::atomic<bool> is_used_{false};  // since the keeper's last check
   std::mutex mutex_;
   Phase phase_ = Phase::kNone;
   int descriptor_ = -1;
   Time ask_again_at_ = Time::min();
   bool fills_ = false;     // it has the byte that says so
-  bool is_alone_ = false;  // and nobody has a lease any more
+  bool is_alone_ = false;  // true: and no process has a lease any more
 };
 
-// The thread that looks after the leases of this process. It sleeps while there are none.
+// The thread that checks the leases of this process. It sleeps while there are none.
 class WriteLease::Keeper {
  public:
-  // Throws Error{kStore} where the system has no more threads.
+  // Throws Error{kStore} if the system has no more threads.
   void add(std::shared_ptr<State> state) {
     const std::lock_guard guard(mutex_);
     if (!has_thread_) start_thread([this] { work(); }).detach();
@@ -168,7 +168,7 @@ bool WriteLease::State::take(int descriptor) {
   try {
     keeper().add(shared_from_this());
   } catch (const Error&) {
-    unlock_byte(descriptor, kLeaseByte);  // nobody could give it back in time
+    unlock_byte(descriptor, kLeaseByte);  // no thread could give it back in time
     return false;
   }
   ask_again_at_ = Time::min();

@@ -1,18 +1,18 @@
-// Writes that take no lock as long as nobody fills in holes.
+// Writes without locks, as long as no process fills holes.
 //
-// Who fills in holes reads a range, changes some bytes of it and writes all of it back: a byte that somebody else wrote
-// there meanwhile is lost. Range locks prevent that, but cost two system calls a write. So they are used only while
-// somebody fills in holes. Two bytes far behind the data say so to all processes that have the file open, on whatever
-// machine, by open-file-description locks:
+// A process that fills holes reads a range, changes some of its bytes and writes all of it back: concurrent writes to
+// the other bytes would be lost. Range locks prevent that, but cost two system calls a write, so they are used only
+// while a process fills holes. Open-file-description locks on two bytes far behind the data show this to all processes
+// with the file open, on every machine:
 //
-//   byte 2^62      "lease":    shared by everybody who writes without range locks
-//   byte 2^62 + 1  "filling":  shared by everybody who fills in holes, from the first time until the file is closed
+//   byte 2^62      "lease":    shared by all that write without range locks
+//   byte 2^62 + 1  "filling":  shared by all that fill holes, from their first hole until they close the file
 //
-// A writer takes the lease, and looks whether anybody is filling: then it gives the lease back and uses range locks.
-// Who wants to fill in holes takes "filling", and then waits until it can have the lease exclusively for an instant:
-// nobody has it then, and nobody takes it later. A thread of the process looks every 10 ms for each lease that it has:
-// it gives back what was not used since it looked last, and what somebody who wants to fill in holes waits for. The
-// kernel gives back what a killed process had.
+// A writer takes the lease, and checks if "filling" is locked: if so, it gives the lease back and uses range locks. A
+// process that wants to fill holes locks "filling", and then waits until it gets the lease exclusively for an instant:
+// no writer has the lease then, and none keeps it later. Every 10 ms a thread checks each lease of its process: it
+// gives back unused leases, and those that a process waits for to fill holes. The kernel releases the locks of a killed
+// process.
 #pragma once
 
 #include <cstdint>
@@ -22,27 +22,26 @@
 
 namespace swath {
 
-// Of one open file description, by any thread. A forked child begins without a lease. Descriptors are passed in because
-// a forked child opens its files anew.
+// For one open file description, by any thread. A forked child begins without a lease. Descriptors are arguments
+// because a forked child opens its files again.
 class WriteLease {
  public:
-  // Where the lease byte is, for whoever asks who has it.
+  // The offset of the lease byte, to find its holders.
   static constexpr int64_t kLeaseByte = int64_t{1} << 62;
   static constexpr int64_t kFillingByte = kLeaseByte + 1;
 
   WriteLease() = default;
-  // No write may be under way.
+  // Requires that no write is in progress.
   ~WriteLease();
   WriteLease(const WriteLease&) = delete;
   WriteLease& operator=(const WriteLease&) = delete;
 
-  // Begins a write. True: nobody fills in holes until leave(). False: the write needs a range lock, and no leave().
+  // Begins a write. True: no process fills holes until leave(). False: the write needs a range lock, and no leave().
   bool enter(int descriptor);
   void leave();
 
-  // For whoever is going to fill in holes; to be called again until it returns no EAGAIN. 0: from now on, until the
-  // file is closed, every other writer takes range locks. EAGAIN: somebody still writes by a lease. Else the errno
-  // value of the lock that cannot be had.
+  // Before filling holes; to be repeated while it returns EAGAIN. 0: until the file is closed, every other writer takes
+  // range locks. EAGAIN: a writer still has a lease. Other values: the errno of a failed lock.
   int end_leases(int descriptor);
 
  private:

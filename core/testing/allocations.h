@@ -1,10 +1,10 @@
-// What tests learn of a thread's memory, and take from it: they replace the operators that allocate.
+// Counts a thread's allocations in tests, and makes them fail: replaces the allocation operators.
 #pragma once
 
 #include <cstdint>
 
-// A sanitizer has its own operators, and matches what is freed with what was allocated: there ours stay away, nothing
-// is counted, and nothing fails.
+// A sanitizer has its own operators, and matches frees with allocations: ours are then left out, nothing is counted,
+// and nothing fails.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SWATH_COUNTS_ALLOCATIONS 0
 #else
@@ -17,7 +17,7 @@ struct Allocations {
   int64_t live_bytes = 0;
   int64_t peak_bytes = 0;
   int64_t count = 0;
-  // Of those of at least `large_bytes`, how many succeed before one fails; -1: all succeed.
+  // How many allocations of at least `large_bytes` succeed before one fails; -1: all succeed.
   int64_t large_bytes = 0;
   int64_t large_left = -1;
 };

@@ -6,24 +6,24 @@
 namespace swath {
 namespace {
 
-constexpr double kGain = 1.04;        // a limit must be better than none by so much
-constexpr double kErrorsApart = 3;    // and by so many standard errors: several limits are compared with none
-constexpr double kClear = 1.2;        // better by so much needs no second look
+constexpr double kGain = 1.04;        // a limit must be better than no limit by this factor
+constexpr double kErrorsApart = 3;    // and by this many standard errors, since several limits are compared with none
+constexpr double kClear = 1.2;        // a gain of this factor needs no second measurement
 constexpr int32_t kCloseSamples = 4;  // times as many samples for it
-constexpr double kDrift = 1.2;        // held throughput that is away by so much is another regime
-constexpr double kFar = 1.5;          // so far apart that a few bursts show it
+constexpr double kDrift = 1.2;        // a change of the held throughput by this factor is another regime
+constexpr double kFar = 1.5;          // a difference of this factor shows in a few bursts
 constexpr int kDriftWindows = 2;      // in a row
-constexpr double kCompany = 0.9;      // of the limit: a burst with less says nothing about it
-constexpr double kCrowdKept = 0.75;   // the same where there is no limit: of the crowd
+constexpr double kCompany = 0.9;      // of the limit: a burst with fewer concurrent streams is ignored
+constexpr double kCrowdKept = 0.75;   // the same without a limit: of the crowd
 constexpr double kCrowdGrown = 1.5;
 constexpr int32_t kSamplesMin = 8;
 constexpr int32_t kWindow = 16;
-constexpr int32_t kPatience = 32;    // bursts with too little company before a rung is given up, beyond four a sample
+constexpr int32_t kPatience = 32;    // bursts with too few streams before a rung is given up, beyond four a sample
 constexpr int64_t kHoldFirst = 256;  // bursts; 1 GiB of 4 MiB
 constexpr int64_t kHoldMost = 16384;
 constexpr int32_t kSamplesHopeless = 3;
 
-// Of the difference of two rates, bytes a second.
+// The standard error of the difference of two rates, in bytes a second.
 double error_between(const Evidence& one, const Evidence& other) {
   return std::hypot(one.error() * one.rate(), other.error() * other.rate());
 }
@@ -116,7 +116,7 @@ bool Controller::counts(const Burst& burst) {
   }
   if (rung_ == kAll) {
     crowd_ = std::max(burst.concurrency, crowd_ - (crowd_ - burst.concurrency) / kWindow);
-    if (burst.concurrency < kCrowdKept * crowd_ || top_rung() < 0) return false;  // alone: nothing to throttle
+    if (burst.concurrency < kCrowdKept * crowd_ || top_rung() < 0) return false;  // alone: no throttling needed
   } else if (burst.concurrency < kCompany * streams_of(rung_)) {
     ++too_few_;
     return false;
@@ -134,10 +134,10 @@ bool Controller::is_better(int rung, int than) const {
   return one.rate() > kGain * other.rate() && one.rate() - other.rate() > kErrorsApart * error_between(one, other);
 }
 
-// What others must be better than: no limit, or the one that is held.
+// The rung to beat: no limit, or the held one.
 int Controller::champion() const { return phase_ == Phase::kSearching ? kAll : rung_held_; }
 
-// So much slower than the best that a few bursts are enough to see it: 1 stream on an SSD.
+// True if it is so much slower than the best that a few bursts show it: 1 stream on an SSD.
 bool Controller::is_hopeless(int rung) const {
   const Evidence& now = evidence_[rung];
   const Evidence& leader = evidence_[best()];
@@ -145,7 +145,7 @@ bool Controller::is_hopeless(int rung) const {
          leader.rate() - now.rate() > kErrorsApart * error_between(now, leader);
 }
 
-// Faster than the champion, by so little that it may be chance: both are watched for longer, which costs little.
+// True if it is faster than the champion by an amount that may be chance: both are then measured for longer.
 bool Controller::is_close(int rung) const {
   const double ratio = evidence_[rung].rate() / evidence_[champion()].rate();
   return ratio > kGain && ratio < kClear;
@@ -159,8 +159,9 @@ int Controller::best() const {
   return best;
 }
 
-// -1 where enough is known. A search asks for all, for 1, where all is best for what lies half way between (4 of 16:
-// next to all a disk may be as bad as with all), and for the neighbours of the best; a probe for these only.
+// Returns -1 if enough is known. A search measures all, then 1, then (if all is best) the middle of the ladder (4 of
+// 16: a disk may be as bad with nearly all as with all), and the neighbours of the best; a probe measures only these
+// neighbours.
 int Controller::next_to_measure() const {
   const auto known = [&](int rung) { return evidence_[rung].count() > 0; };
   if (phase_ == Phase::kSearching) {
@@ -169,7 +170,7 @@ int Controller::next_to_measure() const {
     const int middle = (top_rung() + 1) / 2;
     if (best() == kAll && !known(middle)) return middle;
   }
-  // A probe does not walk along where all are alike.
+  // A probe stays in place if all rungs are alike.
   const int now = phase_ == Phase::kProbing && !is_better(best(), rung_held_) ? rung_held_ : best();
   if (below(now) >= 0 && !known(below(now))) return below(now);
   if (now != kAll && !known(above(now))) return above(now);
@@ -195,7 +196,7 @@ bool Controller::measured_enough(Decision& decision) {
   return start_holding(found != kAll && is_better(found, kAll) ? Reason::kBetter : Reason::kNoBetter, decision);
 }
 
-// The end of a search or a probe, with what is known by now.
+// Ends a search or a probe with the present results.
 bool Controller::start_holding(Reason reason, Decision& decision) {
   int rung = best();
   if (phase_ == Phase::kProbing) {
@@ -219,7 +220,7 @@ bool Controller::start_holding(Reason reason, Decision& decision) {
   return true;
 }
 
-// Far from what is held, by a half, half a window tells; a fifth must be seen twice.
+// If the rate differs by a half, half a window suffices; a difference of a fifth must occur twice.
 bool Controller::held_enough(Decision& decision) {
   if (window_.count() < kSamplesMin) return false;
   if (reference_ > 0 && is_away(kFar)) return search_again(Reason::kDrift, decision);
@@ -246,7 +247,7 @@ bool Controller::is_away(double factor) const {
   return (ratio > factor || ratio < 1 / factor) && std::abs(ratio - 1) > kErrorsApart * window_.error() * ratio;
 }
 
-// From the beginning: what showed the change is in part of the time before it.
+// Discards all results: a part of the time before includes the change.
 bool Controller::search_again(Reason reason, Decision& decision) {
   evidence_ = {};
   phase_ = Phase::kSearching;
@@ -256,7 +257,7 @@ bool Controller::search_again(Reason reason, Decision& decision) {
   return true;
 }
 
-// `seen`: of the rung at work.
+// `seen`: the evidence of the current rung.
 Decision Controller::decide(int rung, Reason reason, const Evidence& seen) {
   Decision decision;
   decision.from = streams_of(rung_);

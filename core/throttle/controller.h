@@ -1,23 +1,23 @@
-// How many streams a target is to serve at a time, found while running: hill-climbing on throughput.
+// Finds the number of streams that a target should serve at a time, by hill-climbing on throughput.
 //
-// Pure: no clock, no disk, no memory of its own beyond its fields, so that it can live in memory that processes share
+// Pure: it has no clock and no disk, and no memory beyond its fields, so that it can be in memory shared by processes
 // and be tested in simulated time. The paper asks for such a mechanism ("Throttling I/O Streams to Accelerate File-IO
-// Performance", sections 3.2 and 8) and gives what it must find: 1 stream for a single disk, 4 or 8 for RAIDs.
+// Performance", sections 3.2 and 8) and gives the expected results: 1 stream for a single disk, 4 or 8 for RAIDs.
 //
-// Throughput and not latency is what it climbs on: once streams interleave every request pays a seek, so that nobody
-// ever sees how long one takes without.
+// It uses throughput and not latency: once streams interleave, every request includes a seek, so that the latency
+// without interleaving is never seen.
 //
-// It starts with no limit and measures what all streams get together, then 1 stream, then what lies between, always the
-// neighbours of the best so far, on the ladder 1, 2, 4, ... all. It then holds the best, asks its neighbours again
-// after ever longer times, and begins anew where throughput moves away by a fifth, twice, or by a half. A limit must be
-// better than none by 4 %, and by three times the standard error of the two.
+// It starts without a limit and measures the total throughput, then measures 1 stream, then the numbers between: always
+// the neighbours of the best so far, on the ladder 1, 2, 4, ... all. It then holds the best, measures its neighbours
+// again at growing intervals, and starts again if throughput changes by a fifth twice, or by a half once. A limit must
+// be better than no limit by 4 %, and by three times the standard error of the two.
 //
 //   16 streams on one disk:   all: 14 MB/s   1: 33 MB/s   2: 15 MB/s   ->  hold 1
 //   16 streams on a RAID-5:   all: 89   1: 105   2: 121   4: 124   8: 117  ->  hold 4
 //   16 streams on an SSD:     all: 900  1: 300   4: 880   8: 900           ->  no limit
 //
-// What teaches it nothing: bursts that the page cache served, in part too; bursts that began under another limit; and
-// those that had less company than the limit allows, because the application asked for less.
+// It ignores bursts that the page cache served, even in part; bursts that began under another limit; and bursts with
+// fewer concurrent streams than the limit allows, because the application had no more.
 #pragma once
 
 #include <array>
@@ -26,42 +26,42 @@
 
 namespace swath {
 
-// One stream's turn at a target.
+// One use of a token by a stream.
 struct Burst {
   int64_t bytes = 0;
-  double seconds = 0;      // from the token to its return
-  double concurrency = 1;  // how many streams were being served meanwhile, this one included, on average
+  double seconds = 0;      // from getting the token to giving it back
+  double concurrency = 1;  // the average number of streams served meanwhile, including this one
   bool from_device = true;
   uint32_t epoch = 0;  // Controller::epoch() when it began
 };
 
-// The seconds that a byte of a target's whole throughput took: their mean, and how sure it is.
+// The seconds a byte of a target's total throughput: their mean, and its error.
 class Evidence {
  public:
   void add(double seconds_per_byte);
   int32_t count() const { return count_; }
   double rate() const { return count_ == 0 ? 0 : 1 / mean_; }  // bytes a second, of all streams together
-  double error() const;                                        // standard error of rate(), as a part of it
+  double error() const;                                        // standard error of rate(), relative
 
  private:
   int32_t count_ = 0;
   double mean_ = 0;
-  double squares_ = 0;  // of the distances from the mean (Welford)
+  double squares_ = 0;  // sum of squared deviations from the mean (Welford)
 };
 
 enum class Reason : int32_t {
-  kMeasure,       // how many streams are best is being looked for
+  kMeasure,       // searching for the best number of streams
   kBetter,        // a limit was faster than none
   kNoBetter,      // no limit was faster than none
-  kMoved,         // held for a while: a neighbour is better now
-  kConfirmed,     // held for a while: no neighbour is better
-  kDrift,         // throughput has moved away from what was held: look again
-  kMoreStreams,   // many more streams than when it was looked for: look again
-  kFewerStreams,  // the application asks for fewer streams than were to be measured: go on with the best so far
+  kMoved,         // after holding: a neighbour is better now
+  kConfirmed,     // after holding: no neighbour is better
+  kDrift,         // throughput differs from that of the held limit: search again
+  kMoreStreams,   // many more streams than during the search: search again
+  kFewerStreams,  // the application has fewer streams than were to be measured: take the best so far
   kRemembered,    // from an earlier run
 };
 
-// What was decided when, and on what evidence. Limit 0 is none.
+// A decision with its evidence. Limit 0 is no limit.
 struct Decision {
   double time = 0;
   int32_t direction = 0;
@@ -69,32 +69,32 @@ struct Decision {
   int32_t from = 0;
   int32_t to = 0;
   Reason reason = Reason::kMeasure;
-  int32_t samples = 0;    // bursts that `rate` comes from
+  int32_t samples = 0;    // number of bursts behind `rate`
   double rate = 0;        // bytes a second at `from`
-  double rate_error = 0;  // as a part of it
-  double best_rate = 0;   // at `to`, where it was measured
+  double rate_error = 0;  // relative
+  double best_rate = 0;   // at `to`, if it was measured
 };
 
 std::string to_string(Reason reason);
 
 class Controller {
  public:
-  // How many streams to serve at a time; 0: all that come.
+  // The number of streams to serve at a time; 0: no limit.
   int32_t limit() const;
   // Changes with every change of the limit.
   uint32_t epoch() const { return epoch_; }
-  // Bytes a second at the limit that is held; 0 while that is still looked for.
+  // Bytes a second at the held limit; 0 during the search.
   double held_rate() const { return phase_ == Phase::kHolding ? reference_ : 0; }
   bool holding() const { return phase_ == Phase::kHolding; }
-  // Whether its fields can be those of a controller: they may lie in memory that others write to.
+  // True if the fields are valid: they may be in memory that other processes write.
   bool is_sound() const;
-  // Streams that were served together before there was a limit.
+  // The number of concurrent streams before there was a limit.
   double crowd() const { return crowd_; }
 
-  // A burst has ended. Whether something was decided: then `decision` says what.
+  // Records a finished burst. Returns true if it led to a decision, which is stored in `decision`.
   bool completed(const Burst& burst, Decision& decision);
 
-  // Begin with what an earlier run held: limit, bytes a second, and among how many streams.
+  // Starts from the result of an earlier run: limit, bytes a second, and number of streams.
   void remember(int32_t limit, double rate, double crowd);
 
  private:
@@ -105,7 +105,7 @@ class Controller {
   enum class Phase : int32_t { kSearching, kProbing, kHolding };
 
   static int32_t streams_of(int rung) { return rung == kAll ? 0 : 1 << rung; }
-  int top_rung() const;  // the highest limit that is one, among so many streams; -1 where there is none
+  int top_rung() const;  // the highest rung that is a limit for this many streams; -1: none
   int below(int rung) const;
   int above(int rung) const;
   int32_t samples_wanted(int rung) const;
@@ -126,20 +126,20 @@ class Controller {
   Decision decide(int rung, Reason reason, const Evidence& seen);
 
   Phase phase_ = Phase::kSearching;
-  int32_t rung_ = kAll;  // at work
+  int32_t rung_ = kAll;  // in use
   uint32_t epoch_ = 1;
-  int32_t to_skip_ = 0;  // bursts that still show the change
-  int32_t too_few_ = 0;  // bursts with too little company since the rung began
-  double crowd_ = 0;     // streams at a time where there is no limit: a mean that forgets
+  int32_t to_skip_ = 0;  // bursts that still show the effect of the change
+  int32_t too_few_ = 0;  // bursts with too few concurrent streams since the rung began
+  double crowd_ = 0;     // concurrent streams without a limit: a decaying mean
   std::array<Evidence, kRungs> evidence_{};
-  int rung_held_ = kAll;   // while its neighbours are asked
+  int rung_held_ = kAll;   // while its neighbours are measured
   double crowd_held_ = 0;  // when it was chosen
   // While holding:
-  double reference_ = 0;  // bytes a second that are expected
-  Evidence window_;       // the latest
-  int32_t drifted_ = 0;   // windows in a row that were away from it
+  double reference_ = 0;  // expected bytes a second
+  Evidence window_;       // the latest bursts
+  int32_t drifted_ = 0;   // windows in a row that differed from the expected rate
   int64_t held_ = 0;      // bursts
-  int64_t hold_for_ = 0;  // bursts until the neighbours are asked again
+  int64_t hold_for_ = 0;  // bursts until the neighbours are measured again
 };
 
 }  // namespace swath

@@ -1,8 +1,7 @@
-// Tokens of servers: how many operations of all processes of a node each server of a store answers at a time.
+// Tokens of servers: they limit how many operations of a node's processes each server of a store handles at a time.
 //
-// Each server is a target of its own ("rados:FSID/osd.3"), which `swath throttle status` shows like a disk. A token is
-// of one operation: taken when it is about to begin, given back when it is answered (store/in_flight.h says why nobody
-// waits for ever).
+// Each server is a target ("rados:FSID/osd.3"), which `swath throttle status` shows like a disk. A token belongs to one
+// operation: taken before it starts, given back when it is answered (store/in_flight.h shows that no deadlock exists).
 #pragma once
 
 #include <map>
@@ -18,15 +17,15 @@ namespace swath {
 
 class ServerTokens final : public ServerTurns {
  public:
-  // `scope`: who shares them (NodeTokens::open). Numbers only bound anything: how many operations a server answers best
-  // is not found out.
+  // `scope`: the processes that share the tokens (NodeTokens::open). Only fixed limits apply: the best number of
+  // operations of a server is not searched for.
   ServerTokens(std::string scope, const ThrottleOptions& limits) : scope_(std::move(scope)), limits_(limits) {}
 
   std::unique_ptr<ServerTurn> take(const std::string& server, Direction direction, int64_t bytes,
                                    Counters& counters) override;
 
  private:
-  // This file is a stream of each server that it has come to.
+  // This file counts as a stream of each server that it has used.
   struct Server {
     explicit Server(std::shared_ptr<Tokens> of_server) : tokens(std::move(of_server)) { tokens->enter(); }
     ~Server() { tokens->leave(); }

@@ -12,8 +12,8 @@ namespace {
 
 constexpr int64_t kPageBytes = 4096;
 constexpr int64_t kSeenBytes = int64_t{64} << 20;
-constexpr double kColdAtMost = 0.25;  // the kernel may have read ahead into what comes next
-constexpr int kBurstsMost = 4;        // times burst_bytes, in one turn
+constexpr double kColdAtMost = 0.25;  // more may be cached because the kernel has read ahead
+constexpr int kBurstsMost = 4;        // times burst_bytes, in one burst
 
 }  // namespace
 
@@ -97,11 +97,11 @@ ThrottledEngine::Extent ThrottledEngine::extent_of(std::span<const Transfer> bat
   return extent;
 }
 
-// The common case of many small reads, told without working anything out: one request further on in what is known to
-// be cached as a whole. Like every copy it takes no turn.
+// The common case of many small reads, decided without computation: the next request within a range that is cached as a
+// whole. Like every copy it needs no token.
 bool ThrottledEngine::goes_on_in_cache(Direction direction, std::span<const Transfer> batch) {
   if (direction != Direction::kRead || batch.size() != 1 || seen_.cached != 1.0) return false;
-  if (started_ == Started::kBackground) return false;  // what is seen is the other thread's
+  if (started_ == Started::kBackground) return false;  // the other thread uses the data
   const Transfer& only = batch.front();
   if (only.offset < seen_.next || only.bytes < 0 || only.bytes > seen_.end - only.offset) return false;
   seen_.next = only.offset + only.bytes;
@@ -123,14 +123,14 @@ void ThrottledEngine::transfer(Direction direction, std::span<const Transfer> ba
   }
 }
 
-// Cuts the batch where a burst is full; a transfer that is larger than what is left of one is cut, too. Bursts of a
-// batch are about equal: 4.5 MiB are one of 4.5, not one of 4 and a small one behind it.
+// Cuts the batch into bursts; a transfer that exceeds the rest of a burst is cut, too. Bursts of a batch are about
+// equal: 4.5 MiB are one burst of 4.5, not one of 4 and a small one after it.
 void ThrottledEngine::transfer_in_bursts(const Job& job, std::span<const Transfer> batch) {
   check_batch(batch);
   const Extent extent = extent_of(batch);
   if (extent.bytes == 0) return;
   if (job.direction == Direction::kRead && cached_before(extent) == 1.0) {
-    job.turn.end();  // a copy, and no wait: others may have the device meanwhile
+    job.turn.end();  // copies without waiting: other streams may use the device meanwhile
     engine_->transfer(job.direction, batch, job.counters);
     return;
   }
@@ -176,15 +176,15 @@ void ThrottledEngine::transfer_burst(const Job& job, std::span<const Transfer> b
   job.turn.moved(extent.bytes, reached_device(job.direction, extent));
 }
 
-// What the kernel cannot tell teaches nothing. Of a read it has told before, of a write it tells afterwards: what is in
-// the page cache now has not reached the device.
+// The controller ignores what the kernel cannot report. For a read the kernel reports before it, for a write after it:
+// dirty pages still in the page cache have not reached the device.
 bool ThrottledEngine::reached_device(Direction direction, const Extent& extent) const {
   if (direction == Direction::kRead) return seen_.cached && *seen_.cached <= kColdAtMost;
   return engine_->cached_part(extent.begin, extent.end - extent.begin) == 0.0;
 }
 
-// Of the whole transfer, the next 64 MiB or what is left of the file, asked when the stream comes there first. Where it
-// comes back to what it has read, or jumps, it asks again.
+// The cached part of the whole transfer, or of the next 64 MiB up to the end of the file, queried when the stream first
+// gets there. If the stream jumps, or returns to what it has read, it queries again.
 std::optional<double> ThrottledEngine::cached_before(const Extent& extent) {
   if (extent.begin < seen_.next || extent.end > seen_.end) {
     const int64_t end = std::max(extent.end, std::min(extent.begin + kSeenBytes, engine_->size()));
@@ -204,12 +204,12 @@ void ThrottledEngine::start(Direction direction, std::span<const Transfer> batch
     return;
   }
   check_batch(batch);
-  stream_.turn().end();  // what is started takes turns of its own, and would wait for this one
+  stream_.turn().end();  // the started transfers take tokens of their own, and would wait for this one
   started_limit_ = *limit;
   started_direction_ = direction;
   started_batch_.assign(batch.begin(), batch.end());
   started_counters_ = {};
-  // Simulated time passes for the ranks' own threads only.
+  // Simulated time only advances for the ranks' own threads.
   started_ = clock_of_thread().simulated() ? Started::kDeferred : Started::kBackground;
   if (started_ == Started::kDeferred) return;
   background_.start([this] {
@@ -232,7 +232,7 @@ void ThrottledEngine::wait(Counters& counters) {
       break;
     }
     case Started::kBackground: {
-      struct AddAlways {  // what was moved before an error was moved all the same
+      struct AddAlways {  // bytes moved before an error count, too
         Counters& to;
         const Counters& from;
         ~AddAlways() { to += from; }
@@ -244,7 +244,7 @@ void ThrottledEngine::wait(Counters& counters) {
 }
 
 std::unique_ptr<RangeLock> ThrottledEngine::lock(int64_t begin, int64_t end) {
-  stream_.turn().end();  // who has the lock may be waiting for the token
+  stream_.turn().end();  // the holder of the lock may be waiting for the token
   return engine_->lock(begin, end);
 }
 

@@ -1,12 +1,12 @@
-// An engine that is served in turns: cold reads, and writes where that is asked for, take a token of their target for a
-// burst at a time (tokens.h).
+// An engine that takes tokens: uncached reads, and writes if asked for, need a token of their target for each burst
+// (tokens.h).
 //
-// What the page cache holds is copied without a token: whether it does is asked of the kernel once every 64 MiB. While
-// a limit is in force the kernel does not read ahead, which would be reading out of turn; what was cold when the stream
-// came to it counts as read from the device also where reading ahead has fetched it meanwhile.
+// Cached bytes are copied without a token: the kernel reports every 64 MiB if the next bytes are cached. While a limit
+// is in force, the kernel's readahead is off, since it would read without a token. Bytes that were not cached when the
+// stream reached them count as read from the device, even if readahead has fetched them meanwhile.
 //
-// The token is kept between transfers until the burst is over, and given back before whatever waits for others: a lock
-// of the file, the end of the operation, an exchange (Engine::end_burst).
+// The token is kept between transfers until the burst ends. It is given back before the stream waits for others: for a
+// file lock, at the end of the operation, before an exchange (Engine::end_burst).
 #pragma once
 
 #include <atomic>
@@ -24,16 +24,16 @@
 namespace swath {
 
 struct ThrottleOptions {
-  // Nothing: not throttled. Buffered writes are not unless asked: the more of them the kernel has to choose from, the
-  // better it orders them (the paper, section 3.1).
+  // Nullopt: no throttling. By default buffered writes are not throttled: the kernel orders them better if it has more
+  // of them (the paper, section 3.1).
   std::optional<StreamLimit> reads = StreamLimit::adaptive();
   std::optional<StreamLimit> writes = std::nullopt;
   int64_t burst_bytes = int64_t{4} << 20;
-  // A burst goes on for so long, up to four times its bytes: a fast disk must not seek after each 20 ms.
+  // The duration of a burst, which may extend to four times its bytes: a fast disk must not seek every 20 ms.
   double burst_seconds = 0.1;
 };
 
-// A stream's turn at a target: from the first transfer that needed a token to the end of the burst.
+// A stream's burst at a target: from the first transfer that needed a token to the burst's end.
 class Turn {
  public:
   Turn(Tokens& tokens, const ThrottleOptions& options) : tokens_(tokens), options_(options) {}
@@ -41,9 +41,9 @@ class Turn {
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
 
-  // Holds a token when it returns. Whether there is a limit.
+  // Takes a token, and returns true if there is a limit.
   bool begin(Direction direction, Pattern pattern, StreamLimit limit, Counters& counters);
-  // So much was moved; ends the turn where that is enough.
+  // Counts moved bytes; ends the burst if they are enough.
   void moved(int64_t bytes, bool from_device);
   void end();
 
@@ -59,7 +59,7 @@ class Turn {
   bool from_device_ = true;
 };
 
-// A stream of the target, from when it is made, and when it comes back after a rest, until it is gone or rests.
+// A stream of a target. It counts as a stream from construction to destruction, except while it rests.
 class ThrottledStream final : public Stream {
  public:
   ThrottledStream(std::shared_ptr<Tokens> tokens, const ThrottleOptions& options);
@@ -69,16 +69,16 @@ class ThrottledStream final : public Stream {
 
   Tokens& tokens() const { return *tokens_; }
   const ThrottleOptions& options() const { return options_; }
-  // Of all its engines: what is moved now.
+  // The current burst, shared by all its engines.
   Turn& turn() { return turn_; }
-  // One stream alone has nobody to take turns with: no limit.
+  // Without other streams there is no limit.
   std::optional<StreamLimit> limit_of(Direction direction) const;
-  // Not while a limit is in force, which a number is, and a controller's may be: it would be reading out of turn.
+  // False while a limit is in force (a fixed number, or a controller's), since readahead would read without a token.
   bool may_read_ahead() const;
-  // Whether there was a limit when this stream was served last.
+  // Records if there was a limit at the last transfer.
   void set_limited(bool limited) { was_limited_ = limited; }
   void rest();
-  // It is a stream again, if it has rested.
+  // Makes it a stream again after a rest.
   void go_on();
 
  private:
@@ -91,9 +91,9 @@ class ThrottledStream final : public Stream {
 
 class ThrottledEngine final : public Engine {
  public:
-  // A stream of its own.
+  // An engine with a stream of its own.
   ThrottledEngine(std::unique_ptr<Engine> engine, std::shared_ptr<Tokens> tokens, const ThrottleOptions& options);
-  // One of the engines of a stream, which lives longer.
+  // One of the engines of a stream; the stream must outlive it.
   ThrottledEngine(std::unique_ptr<Engine> engine, ThrottledStream& stream);
 
   std::string name() const override { return engine_->name(); }
@@ -104,7 +104,7 @@ class ThrottledEngine final : public Engine {
   void wait(Counters& counters) override;
   std::unique_ptr<RangeLock> lock(int64_t begin, int64_t end) override;
   std::unique_ptr<RangeLock> lock_shared(int64_t begin, int64_t end) override;
-  // Looking at what is in the page cache takes no token.
+  // Mapped cached pages need no token.
   std::unique_ptr<CachedView> cached_view() override { return engine_->cached_view(); }
   std::optional<double> cached_part(int64_t offset, int64_t bytes) const override {
     return engine_->cached_part(offset, bytes);
@@ -125,15 +125,15 @@ class ThrottledEngine final : public Engine {
   void check_written() override { engine_->check_written(); }
 
  private:
-  // Of the file, from the first byte of a batch to the last.
+  // The extent of a batch in the file, from the first byte to the last.
   struct Extent {
-    int64_t bytes = 0;  // that are moved
+    int64_t bytes = 0;  // moved bytes
     int64_t begin = INT64_MAX;
     int64_t end = 0;
   };
-  // What the page cache held of a part of the file when this stream came to it.
+  // The cached part of a file range when this stream reached it.
   struct Seen {
-    int64_t next = 0;  // where the stream has come to: before it, it has read itself
+    int64_t next = 0;  // the stream's position: it has read the bytes before it itself
     int64_t end = 0;
     std::optional<double> cached;
   };
@@ -151,13 +151,13 @@ class ThrottledEngine final : public Engine {
   void transfer_burst(const Job& job, std::span<const Transfer> burst);
   bool reached_device(Direction direction, const Extent& extent) const;
 
-  const std::unique_ptr<ThrottledStream> own_stream_;  // null: one of another's
+  const std::unique_ptr<ThrottledStream> own_stream_;  // null: the stream is shared with other engines
   ThrottledStream& stream_;
-  const std::unique_ptr<Engine> engine_;  // ends before its stream does
+  const std::unique_ptr<Engine> engine_;  // destroyed before its stream
   Seen seen_;
   bool readahead_ = true;
 
-  // Of what was started: in the background, or, where time is simulated, when it is waited for.
+  // The kind of a started batch: in the background, or, in simulated time, deferred until wait().
   enum class Started { kNothing, kInner, kBackground, kDeferred };
   Started started_ = Started::kNothing;
   Direction started_direction_ = Direction::kRead;

@@ -31,7 +31,7 @@ constexpr double kTryAgainSeconds = 60;
 constexpr double kConnectSeconds = 5;
 constexpr int kLookUpMilliseconds = static_cast<int>(1e3 * kLookUpSeconds);
 
-// Both ends run on machines of one kind, of one job: structures travel as they are.
+// Both ends run on the same kind of machine, in one job: structures are sent as they are in memory.
 struct Ask {
   int32_t direction;
   int32_t pattern;
@@ -41,7 +41,7 @@ struct Done {
   int64_t bytes;
   int32_t from_device;
 };
-// What arrives is an index and a limit.
+// Checks a received index and limit.
 bool is_sound(const Ask& ask) {
   return (ask.direction == static_cast<int32_t>(Direction::kRead) ||
           ask.direction == static_cast<int32_t>(Direction::kWrite)) &&
@@ -65,7 +65,7 @@ bool send_all(int socket, const void* data, size_t bytes) {
   return true;
 }
 
-// Whether there is something to read, or the other end has closed, within so many seconds.
+// True if data is available, or the other end has closed, within this time.
 bool is_ready(int socket, double seconds) {
   pollfd waited{.fd = socket, .events = POLLIN, .revents = 0};
   Clock& clock = real_clock();
@@ -80,7 +80,7 @@ bool is_ready(int socket, double seconds) {
   }
 }
 
-// False where the other end closed, or is silent for so long in the middle.
+// Returns false if the other end has closed, or sends nothing for this time.
 bool receive_all(int socket, void* data, size_t bytes, double seconds) {
   char* next = static_cast<char*>(data);
   while (bytes > 0) {
@@ -94,7 +94,7 @@ bool receive_all(int socket, void* data, size_t bytes, double seconds) {
   return true;
 }
 
-// Answers are few bytes that somebody waits for.
+// Answers are short, and a client waits for them.
 void send_at_once(int socket) {
   const int on = 1;
   setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -108,7 +108,7 @@ std::string random_key() {
   return key;
 }
 
-// A free port of every interface; an IPv6 socket takes IPv4 too. -1 with errno where the system refuses.
+// Listens on a free port of every interface; an IPv6 socket accepts IPv4 too. -1 with errno if the system refuses.
 int listen_on_any(int family) {
   Descriptor listening(socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (listening.get() < 0) return -1;
@@ -134,8 +134,8 @@ bool has_closed(int socket) {
 
 }  // namespace
 
-// Who listens and who serves. Left to itself in a forked child, which has none of the threads, and in which somebody
-// may seem to hold the mutex for ever.
+// The server's socket and threads. A forked child does not touch it: it has none of the threads, and the mutex may be
+// locked for ever there.
 struct TokenServer::Serving {
   Descriptor listening;
   std::mutex mutex;
@@ -163,7 +163,7 @@ TokenServer::TokenServer(std::shared_ptr<Tokens> tokens) : tokens_(std::move(tok
 }
 
 TokenServer::~TokenServer() {
-  if (generation_ != fork_generation()) {  // closed, not shut down: the connections are the parent's
+  if (generation_ != fork_generation()) {  // close, no shutdown: the connections are the parent's
     Serving* const parents = serving_.release();
     parents->listening = {};
     const std::unique_lock lock(parents->mutex, std::try_to_lock);
@@ -210,7 +210,7 @@ void TokenServer::serve(int connection) {
   close(connection);
 }
 
-// One token, from being asked for to being given back; false when the client has gone.
+// Serves one token from the request to its return; returns false if the client has gone.
 bool TokenServer::serve_one(int connection) {
   Clock& clock = real_clock();
   Ask ask{};
@@ -240,7 +240,7 @@ bool TokenServer::serve_one(int connection) {
 
 namespace {
 
-// The remote tokens that this process has open.
+// The remote tokens that are open in this process.
 struct OpenRemoteTokens {
   std::mutex mutex;
   std::map<std::tuple<std::string, int, std::string, std::string>, std::weak_ptr<RemoteTokens>> tokens;
@@ -353,7 +353,7 @@ Grant RemoteTokens::acquire(Direction direction, Pattern pattern, StreamLimit li
   lane.wait_seconds_max = std::max(lane.wait_seconds_max, grant.waited);
   if (!answered) {
     silent_until_ = std::max(silent_until_, clock.now() + kTryAgainSeconds);
-    return grant;  // closing the connection tells the server, should it listen again
+    return grant;  // closing the connection gives the token back on the server
   }
   grant.limit = answer.limit;
   grant.seat = connection.release();
@@ -364,7 +364,7 @@ void RemoteTokens::give_back(const Grant& grant, int64_t bytes, bool from_device
   if (grant.seat < 0) return;
   const Done done{bytes, from_device};
   Descriptor connection(grant.seat);
-  if (is_inherited() || grant.generation != fork_generation()) return;  // closed here, it is open in the parent
+  if (is_inherited() || grant.generation != fork_generation()) return;  // closed here, but still open in the parent
   if (send_all(connection.get(), &done, sizeof done)) keep(connection.release());
 }
 

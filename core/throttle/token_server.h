@@ -1,9 +1,9 @@
-// Tokens of a target that several nodes of a job share: one process has the table, the others ask it over TCP.
+// Tokens of a target shared by several nodes of a job: one process has the table, the others connect to it over TCP.
 //
-// The server is a few threads in a process of the job, one a connection, which take tokens for those at the other end.
-// A connection that breaks gives its token back. While a stream waits the server says so every second; a client that
-// hears nothing for silence_seconds_max goes on without a token, and asks no more for a while: a coordinator that is
-// slow or gone must not hold up a program that could read.
+// The server has one thread a connection, which takes tokens for the client. A broken connection gives its token back.
+// While a stream waits, the server sends a message every second. A client without a message for silence_seconds_max
+// continues without a token, and asks no more for a while: a slow or dead server must not delay a program that could
+// read.
 #pragma once
 
 #include <atomic>
@@ -17,14 +17,14 @@
 
 namespace swath {
 
-// Where a server is, and the word that it knows its clients by.
+// A server's address, and the secret by which it recognises its clients.
 struct ServerAddress {
   std::string host;
   int port = 0;
   std::string key;
 };
 
-// In a forked child it is no server: its threads are the parent's, and so is who listens.
+// In a forked child it is no server: its threads and its socket belong to the parent.
 class TokenServer {
  public:
   // Listens on a free port of every interface. Throws Error{kStore} where the system refuses.
@@ -34,7 +34,7 @@ class TokenServer {
   TokenServer& operator=(const TokenServer&) = delete;
 
   const ServerAddress& address() const { return address_; }
-  // Tests: answer later than asked by so much, as a node that is slow would.
+  // For tests: delays each answer, as on a slow node.
   void set_delay_seconds(double seconds) { delay_seconds_ = seconds; }
 
  private:
@@ -52,27 +52,27 @@ class TokenServer {
   std::unique_ptr<Serving> serving_;
 };
 
-// Asks a server. Time is the real one's.
+// The client of a server. Uses real time only.
 class RemoteTokens final : public Tokens {
  public:
-  // Of this process' arrays together. Throws Error{kStore} where the server cannot be reached.
+  // Shared by this process' arrays. Throws Error{kStore} if the server cannot be reached.
   static std::shared_ptr<RemoteTokens> open(const ServerAddress& address, const std::string& target,
                                             double silence_seconds_max = 10);
   ~RemoteTokens() override;
   RemoteTokens(const RemoteTokens&) = delete;
   RemoteTokens& operator=(const RemoteTokens&) = delete;
 
-  // Where the server cannot be reached any more, that is found out when a token is asked for.
+  // If the server cannot be reached any more, the next acquire() notices it.
   std::shared_ptr<Tokens> for_this_process() override;
   void enter() override {}
   void leave() override {}
-  // There are others, or there would be no server.
+  // Other streams are assumed, since there is a server.
   int32_t streams() const override { return is_inherited() ? 0 : 2; }
   Grant acquire(Direction direction, Pattern pattern, StreamLimit limit, Clock& clock,
                 const Patience& patience = {}) override;
   void give_back(const Grant& grant, int64_t bytes, bool from_device, Clock& clock) override;
-  void remember(Direction, Pattern, int32_t, double, double) override {}  // the server's own process does
-  TargetStatus status() const override;                                   // of this process' own waiting only
+  void remember(Direction, Pattern, int32_t, double, double) override {}  // the server's process does this
+  TargetStatus status() const override;                                   // of this process' own waits only
 
  private:
   RemoteTokens(ServerAddress address, std::string target, double silence_seconds_max);
@@ -87,7 +87,7 @@ class RemoteTokens final : public Tokens {
   const double silence_seconds_max_;
   mutable std::mutex mutex_;
   std::vector<int> idle_;
-  double silent_until_ = 0;  // the server did not answer: not asked again before
+  double silent_until_ = 0;  // no requests to the server before this time, since it did not answer
   TargetStatus own_;
   const uint64_t generation_ = fork_generation();
 };

@@ -13,9 +13,9 @@ namespace swath {
 namespace {
 
 constexpr int32_t kStreamsMax = 1 << 20;  // of one process
-constexpr uint64_t kForm = 2;             // of the table: another form, another name
+constexpr uint64_t kForm = 2;             // format version; it is part of the table's name
 constexpr uint64_t kMagic = 0x5357'4154'4854'0000 + kForm;
-constexpr double kOpenSecondsMax = 2;  // for others to have made, or removed, a table that is wanted
+constexpr double kOpenSecondsMax = 2;  // the wait for another process that creates or removes the table
 constexpr double kOpenAgainSeconds = 1e-3;
 
 void make_mutex(pthread_mutex_t& mutex) {
@@ -68,7 +68,7 @@ void TokenTable::count_streams() {
   streams = all;
 }
 
-// Null where a process has no streams yet.
+// Null if the process has no streams yet.
 Member* TokenTable::find_member(const Process& process) {
   Member* const end = members + members_used;
   Member* const found =
@@ -113,8 +113,8 @@ TokenTable* map_table(const Descriptor& file) {
 
 namespace {
 
-// A file that the caller holds alone becomes a table, and is held with others. Null, with errno, where there is no
-// room.
+// Makes a table in a file that the caller has locked exclusively, then changes to a shared lock. Null, with errno, if
+// there is no space.
 TokenTable* make_in(const Descriptor& file, const std::string& scope, const std::string& target) {
   errno = posix_fallocate(file.get(), 0, sizeof(TokenTable));
   TokenTable* table = errno == 0 ? map_file(file) : nullptr;
@@ -125,14 +125,15 @@ TokenTable* make_in(const Descriptor& file, const std::string& scope, const std:
   return table;
 }
 
-// One attempt to hold a file, with others, that has a table in it. Null, with errno EAGAIN, where others are making or
-// removing it: it is tried again with the file that then has the name.
+// Tries once to get a shared lock on a file with a table. Null, with errno EAGAIN, if another process is creating or
+// removing it: the caller retries with the file that then has the name.
 TokenTable* find_or_make_in(const SharedFolder& folder, const std::string& name, const Descriptor& file,
                             const std::string& scope, const std::string& target) {
   TokenTable* table = nullptr;
   errno = EAGAIN;
   if (hold_alone(file)) {
-    // Left by the dead where it has a size, and not used again: a process between its two holds may have it mapped.
+    // A file with a size was left by a dead process. It is not reused: a process between its two locks may have mapped
+    // it.
     if (size_of(file) != 0) {
       folder.remove_if_unheld(file, name);
       errno = EAGAIN;

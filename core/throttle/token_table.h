@@ -1,4 +1,4 @@
-// The tokens of a target as they lie in shared memory: who holds one, who waits, and what the controllers have learned.
+// The table of a target's tokens in shared memory: holders, waiting streams, and the state of the controllers.
 #pragma once
 
 #include <pthread.h>
@@ -24,7 +24,7 @@ constexpr double kHoldSecondsMax = 60;
 enum SeatState : uint32_t { kFree, kWaiting, kHolding };
 
 struct Seat {
-  std::atomic<uint32_t> state;  // what its stream waits on
+  std::atomic<uint32_t> state;  // the futex of its stream
   Direction direction;
   Pattern pattern;
   StreamLimit limit;
@@ -32,12 +32,12 @@ struct Seat {
   uint64_t ticket;
   double asked_at;
   double granted_at;
-  double served_at_grant;  // Lane::served then
-  int32_t limit_in_force;  // then; 0: none
-  uint32_t epoch;          // of the controller then
+  double served_at_grant;  // Lane::served at the grant
+  int32_t limit_in_force;  // at the grant; 0: no limit
+  uint32_t epoch;          // of the controller at the grant
 };
 
-// A process and the streams that it has; a place without any is free.
+// A process and the number of its streams; an entry without streams is free.
 struct Member {
   Process process;
   int32_t streams;
@@ -55,7 +55,7 @@ struct Lane {
   int64_t taken_back;
   Controller controllers[kPatterns];
 
-  // Simulated time begins again with each simulation.
+  // Simulated time starts again with each simulation.
   void count_until(double now) {
     served += active * std::max(now - served_until, 0.0);
     served_until = now;
@@ -66,8 +66,8 @@ struct Lane {
   }
 };
 
-// In shared memory: no pointers, no constructors that other processes would miss. Nothing in it is an index, a count or
-// the length of a text before make_sound().
+// In shared memory: no pointers, and no constructors that other processes would miss. Indices, counts and text lengths
+// are valid only after make_sound().
 struct TokenTable {
   std::atomic<uint64_t> magic;
   pthread_mutex_t mutex;
@@ -75,14 +75,14 @@ struct TokenTable {
   char scope[64];
   std::atomic<int32_t> streams;  // of all members
   uint64_t next_ticket;
-  double looked_at;  // when somebody last looked for those that died
+  double looked_at;  // the time of the last search for dead processes
   double hold_seconds_max;
-  int32_t seats_used;    // no seat beyond was ever taken
-  int32_t members_used;  // no member beyond has ever been
+  int32_t seats_used;    // no seat beyond this was ever used
+  int32_t members_used;  // no member beyond this was ever used
   Lane lanes[2];
-  int64_t decisions;  // ever made
+  int64_t decisions;  // total number
   Decision decided[kDecisionsKept];
-  Member others;  // those that found no place among the members: they cannot be told apart, nor be missed
+  Member others;  // all processes without an entry of their own: their deaths are not detected
   Member members[kMembers];
   Seat seats[kSeats];
 
@@ -96,11 +96,11 @@ struct TokenTable {
 
 // The name of a target's table in the folder of shared memory.
 std::string table_name_of(const std::string& scope, const std::string& target);
-// Makes a table of memory that is all zero bytes.
+// Constructs a table in zeroed memory.
 TokenTable* make_table(void* memory, const std::string& scope, const std::string& target);
-// The table of a file that is held (with others); null where it has none of this form.
+// Maps the table of a file with a shared lock; null if the file has another format.
 TokenTable* map_table(const Descriptor& file);
-// Finds or makes the table of that name; holds its file, with others. Null: `reason` says why.
+// Opens or creates the table of that name, and holds a shared lock on its file. Null on failure, with `reason`.
 TokenTable* open_table(const SharedFolder& folder, const std::string& name, const std::string& scope,
                        const std::string& target, Descriptor& file, std::string& reason);
 

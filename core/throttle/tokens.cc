@@ -19,14 +19,14 @@
 namespace swath {
 namespace {
 
-constexpr double kLookAgainSeconds = 0.25;  // who waits looks for those that died so often
+constexpr double kLookAgainSeconds = 0.25;  // the interval at which waiting streams look for dead processes
 
 template <size_t kSize>
 std::string text_of(const char (&text)[kSize]) {
   return {text, strnlen(text, kSize)};
 }
 
-// This process, for each of its threads found out once, and again after a fork.
+// This process; computed once a thread, and again after a fork.
 const Process& own_process() {
   thread_local Process process;
   thread_local uint64_t generation = UINT64_MAX;
@@ -39,7 +39,7 @@ const Process& own_process() {
 
 bool is_dead(const Process& process) { return process != own_process() && has_died(process, own_process()); }
 
-// The tokens that this process has open.
+// The tokens that are open in this process.
 struct OpenTokens {
   std::mutex mutex;
   std::map<std::pair<std::string, std::string>, std::weak_ptr<NodeTokens>> tokens;
@@ -70,7 +70,7 @@ Pattern pattern_of(int64_t request_bytes) {
   return request_bytes >= kLargeMin ? Pattern::kLarge : request_bytes <= kSmallMax ? Pattern::kSmall : Pattern::kMedium;
 }
 
-// The table's mutex, held. Where its last holder died in the middle, what it left half done is counted again.
+// Holds the table's mutex. If its last holder died, the counts are computed again.
 class NodeTokens::Locked {
  public:
   explicit Locked(TokenTable& table) : table_(table) {
@@ -149,7 +149,7 @@ std::vector<TargetStatus> NodeTokens::status_of_all(std::string* reason) {
   return all;
 }
 
-// Time is that of the thread's clock here as in acquire().
+// Time is that of the thread's clock, as in acquire().
 void NodeTokens::enter() {
   if (is_inherited()) return;
   look_for_lost(Lost::kDead, clock_of_thread(), kLookAgainSeconds);
@@ -180,7 +180,7 @@ void NodeTokens::remember(Direction direction, Pattern pattern, int32_t limit, d
   if (is_inherited() || !std::isfinite(rate) || !std::isfinite(crowd)) return;
   const Locked locked(*table_);
   Controller& controller = table_->lane(direction).controller(pattern);
-  if (controller.crowd() > 0 || controller.holding()) return;  // what this run has seen itself goes before
+  if (controller.crowd() > 0 || controller.holding()) return;  // results of this run take precedence
   controller.remember(limit, rate, crowd);
 }
 
@@ -282,7 +282,7 @@ void NodeTokens::give_back(const Grant& grant, int64_t bytes, bool from_device, 
   wake(admitted, clock);
 }
 
-// A stream that waits no more; it may have been given a token meanwhile.
+// The stream stops waiting; it may have got a token meanwhile.
 void NodeTokens::give_up(const Grant& grant, Clock& clock) {
   {
     const Locked locked(*table_);
@@ -296,7 +296,7 @@ void NodeTokens::give_up(const Grant& grant, Clock& clock) {
   give_back(grant, 0, false, clock);
 }
 
-// Everything is counted again, too: a count that is wrong, for whatever reason, is so for no longer.
+// Computes all counts again, too, which repairs any wrong count.
 void NodeTokens::look_for_lost(Lost lost, Clock& clock, double again_seconds) const {
   std::vector<int32_t> admitted;
   {
@@ -323,7 +323,7 @@ void NodeTokens::forget_dead(const Locked& /*held*/) const {
 void NodeTokens::take_back(const Locked& /*held*/, Lost lost, double now) const {
   for (int32_t i = 0; i < table_->seats_used; ++i) {
     Seat& seat = table_->seats[i];
-    if (seat.state > kHolding) seat.state = kFree;  // no state at all
+    if (seat.state > kHolding) seat.state = kFree;  // an invalid state
     if (seat.state == kFree) continue;
     const bool is_late =
         lost == Lost::kDeadOrLate && seat.state == kHolding && now - seat.granted_at > table_->hold_seconds_max;
@@ -340,7 +340,7 @@ void NodeTokens::take_back(const Locked& /*held*/, Lost lost, double now) const 
   }
 }
 
-// In the order of the tickets, until the first must wait: nobody overtakes, not even who would be content with less.
+// In the order of the tickets, until one has to wait: no stream overtakes, not even one with a higher limit.
 void NodeTokens::hand_out(const Locked& /*held*/, Direction direction, double now,
                           std::vector<int32_t>& admitted) const {
   Lane& lane = table_->lane(direction);

@@ -1,15 +1,15 @@
-// Tokens: which streams a target serves now. First come, first served; waiting sleeps in the kernel.
+// Tokens: they decide which streams a target serves now. First come, first served; waiting sleeps in the kernel.
 //
-// Streams of many processes meet in one small file of shared memory a target: seats for those that wait and those that
-// are served, two lanes (reads, writes), and the controllers that find how many to serve (controller.h). Whoever gives
-// a token back hands it to the next in line. There is no server: a process that dies in the queue or with a token is
-// found by those that wait, and so is one that keeps its token for longer than hold_seconds_max: a token is advice, and
-// nothing waits for it for ever. Nodes of a job that share a target meet at one of them (token_server.h).
+// Each target has a small file of shared memory, which the streams of all processes use: it has seats for waiting and
+// served streams, two lanes (reads, writes), and the controllers that find the number to serve (controller.h). A stream
+// that gives a token back hands it to the next one. There is no server: waiting streams detect a process that died in
+// the queue or with a token, and one that keeps its token for longer than hold_seconds_max. A token is a hint, and no
+// stream waits for it for ever. Nodes of a job that share a target use the table of one node (token_server.h).
 //
-// A forked child has no part in what its parent holds: to it the parent's tokens do nothing, and it opens its own.
+// A forked child does not own its parent's tokens: they do nothing in the child, which opens its own.
 //
-// The paper's token passing (section 3.1) has one token for N tasks in the application's own code; here it is found by
-// the target that a file lies on.
+// The paper's token passing (section 3.1) has one token for N tasks in the application's code; here the target of a
+// file determines its tokens.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@
 
 namespace swath {
 
-// How many streams a request lets a target serve: a number, or what the target's controller finds.
+// A request's limit on a target's streams: a fixed number, or the one that the target's controller finds.
 struct StreamLimit {
   static StreamLimit adaptive() { return {.streams = 0}; }
   static StreamLimit fixed(int32_t streams) { return {.streams = streams}; }
@@ -35,7 +35,7 @@ struct StreamLimit {
   int32_t streams = 0;  // 0: adaptive
 };
 
-// What streams do is told apart by how large their requests are: other sizes, other best numbers.
+// Streams are classified by their request size, since each size has another best number.
 enum class Pattern : int32_t { kLarge, kMedium, kSmall };
 inline constexpr int kPatterns = 3;
 std::string to_string(Pattern pattern);
@@ -44,28 +44,28 @@ Pattern pattern_of(int64_t request_bytes);  // up to 64 KiB small, from 1 MiB on
 struct Grant {
   int32_t seat = -1;  // -1: admitted without a token
   uint64_t ticket = 0;
-  int32_t limit = 0;  // that was in force; 0: none
+  int32_t limit = 0;  // in force at the grant; 0: none
   double granted_at = 0;
   double waited = 0;                        // seconds
-  uint64_t generation = fork_generation();  // of the process that holds it
+  uint64_t generation = fork_generation();  // of the holding process
 };
 
-// What can be seen of a target from outside.
+// The visible state of a target.
 struct PatternStatus {
   Pattern pattern;
   int32_t limit;  // 0: none
-  bool holding;   // else it is being looked for
-  double rate;    // bytes a second that are expected at the limit; 0: not known
-  double crowd;   // streams at a time, without a limit
+  bool holding;   // false: still searching
+  double rate;    // expected bytes a second at the limit; 0: unknown
+  double crowd;   // concurrent streams without a limit
 };
 struct LaneStatus {
   int32_t active;
   int32_t waiting;
   int64_t grants;
-  int64_t waits;  // grants that had to wait
+  int64_t waits;  // grants after a wait
   double wait_seconds;
   double wait_seconds_max;
-  int64_t taken_back;  // tokens whose holder died, or kept them too long
+  int64_t taken_back;  // tokens taken back from dead processes, or after too long a time
   std::vector<PatternStatus> patterns;
 };
 struct TargetStatus {
@@ -77,46 +77,46 @@ struct TargetStatus {
   std::vector<Decision> decisions;  // the latest, oldest first
 };
 
-// One process' hold of a target's tokens; for any number of threads. In a forked child it does nothing: streams neither
-// come nor go, and are admitted without a token; what the parent holds stays as it is.
+// One process' use of a target's tokens, for any number of threads. In a forked child it does nothing: streams are not
+// counted, and get no token; the parent's tokens are not affected.
 class Tokens : public std::enable_shared_from_this<Tokens> {
  public:
   virtual ~Tokens() = default;
 
-  // These in the process that opened them; in a forked child the same target's, opened anew. Never throws for want of
-  // shared memory, or of a coordinator.
+  // This object in the process that opened it; in a forked child, the same target's tokens, opened again. Never throws
+  // if shared memory or a server is missing.
   virtual std::shared_ptr<Tokens> for_this_process() = 0;
 
-  // A stream begins and ends: an open file, a block of the program's own. With one stream there is nothing to throttle.
+  // A stream begins or ends: an open file, or a block of the program. A single stream is never throttled.
   virtual void enter() = 0;
   virtual void leave() = 0;
   virtual int32_t streams() const = 0;
 
-  // Called every quarter of a second while a stream waits; false: it waits no more, and gets no token.
+  // Called every quarter of a second while a stream waits; false: it stops waiting, and gets no token.
   using Patience = std::function<bool()>;
 
-  // Waits until `direction` may serve one more stream.
+  // Waits until the target serves one more stream in `direction`.
   virtual Grant acquire(Direction direction, Pattern pattern, StreamLimit limit, Clock& clock,
                         const Patience& patience = {}) = 0;
-  // Gives it back; `bytes` that were moved, and whether the device moved them, teach the controller.
+  // Gives the token back. `bytes`, and whether the device moved them, are input for the controller.
   virtual void give_back(const Grant& grant, int64_t bytes, bool from_device, Clock& clock) = 0;
 
-  // Let a controller that knows nothing yet begin with what an earlier run held.
+  // Starts a new controller from the result of an earlier run.
   virtual void remember(Direction direction, Pattern pattern, int32_t limit, double rate, double crowd) = 0;
   virtual TargetStatus status() const = 0;
 };
 
 struct TokenTable;
 
-// Of the processes of one node, through shared memory.
+// Shared by the processes of one node, through shared memory.
 class NodeTokens final : public Tokens {
  public:
-  // Tokens of `target` that all who name the same `scope` share: processes of this user on this node. Where there is no
-  // shared memory, of this process alone; `reason` (may be null) says so.
+  // The tokens of `target`, shared by all processes of this user on this node with the same `scope`. Without shared
+  // memory, of this process alone; `reason` (may be null) gets the reason.
   static std::shared_ptr<NodeTokens> open(const std::string& scope, const std::string& target,
                                           std::string* reason = nullptr);
-  // Every target that some process of this user has open on this node. Files that nobody has open are removed; what
-  // died is counted no more. `reason` (may be null): why there is nothing to be seen, or not all.
+  // Every target that a process of this user uses on this node. Removes files without users, and dead processes from
+  // the counts. `reason` (may be null): why nothing is visible, or not all.
   static std::vector<TargetStatus> status_of_all(std::string* reason = nullptr);
 
   ~NodeTokens() override;
@@ -138,18 +138,18 @@ class NodeTokens final : public Tokens {
  private:
   class Locked;
 
-  // Of shared memory, or, without a folder, memory of this process alone.
+  // The table: in shared memory, or, without a folder, in memory of this process.
   struct Location {
     std::string scope;
     std::string target;
     std::shared_ptr<const SharedFolder> folder;
     std::string name;
-    Descriptor file;  // held (with others) as long as it is in use
+    Descriptor file;  // holds a shared lock as long as it is in use
   };
 
   NodeTokens(TokenTable* table, Location place);
 
-  // Which tokens are taken back: of the dead, or also those that have been kept for too long.
+  // Which tokens to take back: of dead processes, or also those that were kept for too long.
   enum class Lost { kDead, kDeadOrLate };
 
   bool is_inherited() const { return generation_ != fork_generation(); }

@@ -1,11 +1,11 @@
-// A folder, as it would be on a modelled disk: the bytes are in the backing folder, the time is the model's.
+// A folder on a modelled disk: the bytes are in the backing folder, the timing is the model's.
 //
-// Every read and write goes past the page cache (direct_io) and is cut into requests of the preset's size; the thread
-// that serves it sleeps until the model says that the request is done, before it sends the next. The rest (names,
-// sizes, permissions) goes to the backing folder and costs nothing.
+// Every read and write bypasses the page cache (direct_io) and is cut into requests of the preset's size; the thread
+// that serves it sleeps until the model's time of completion, before it sends the next. Metadata operations (names,
+// sizes, permissions) go to the backing folder and take no modelled time.
 //
-// The file .modelled-disk in the root, which no listing shows, tells the preset and the statistics as JSON when it is
-// read; the name of a preset that is written to it takes effect at once.
+// The file .modelled-disk in the root is not listed. Reading it returns the preset and the statistics as JSON; writing
+// the name of a preset to it switches to that preset at once.
 #pragma once
 
 #include <fuse3/fuse.h>

@@ -115,7 +115,7 @@ Options parse(int count, char** words) {
   return options;
 }
 
-// Opened at the beginning, so that a name that cannot be written to is told at once.
+// Opened at the start, so that an invalid path is reported at once.
 class Trace {
  public:
   explicit Trace(const std::string& path) : path_(path) {

@@ -16,10 +16,10 @@
 #include <utility>
 
 #include "array/array.h"
-#include "array/chunk_writing.h"
 #include "base/error.h"
 #include "base/per_process.h"
 #include "bindings.h"
+#include "files/chunk_room.h"
 #include "plan/operation.h"
 
 namespace nb = nanobind;
@@ -58,45 +58,43 @@ bool is_alone(const Array& array, const Operation& operation) {
   return array.comm().size() == 1 || operation.decomposition().ranks() == 1;
 }
 
-// What Python code that the core calls has raised. It is an Error for the other ranks; of a process alone it is raised
-// again as it was.
+// The exception of Python code that the core has called. Other ranks get an Error; a single process raises the
+// exception itself again.
 class Raised {
  public:
-  // Calls it with the interpreter's lock, which the core has let go of.
+  // Calls `work` with the interpreter's lock, which was released for the core.
   template <typename Work>
   void call(const Work& work) {
     const nb::gil_scoped_acquire acquire;
     try {
       work();
     } catch (nb::python_error& raised) {
-      const auto [kind, message, os_error] = nb::cast<std::tuple<int, std::string, int>>(
-          nb::module_::import_("swath.errors").attr("to_core")(raised.value()));
+      Error error = error_of(raised);
       raised_.emplace(std::move(raised));
-      throw Error(static_cast<ErrorKind>(kind), message, os_error);
+      throw error;
     }
   }
 
-  // With the interpreter's lock: raises again what was raised, if anything was.
+  // Raises the exception again, if there is one. Needs the interpreter's lock.
   void raise() {
     if (!raised_) return;
     raised_->restore();
     raised_.reset();
     throw nb::python_error();
   }
-  void forget() { raised_.reset(); }
 
  private:
   std::optional<nb::python_error> raised_;
 };
 
-// Python code that the core calls; whoever calls it keeps the code alive.
+// Python code that the core calls; the caller keeps it alive.
 class Callback {
  public:
   explicit Callback(const nb::handle& code) : code_(code) {}
 
   bool is_given() const { return !code_.is_none(); }
 
-  // Calls it; `take` gets the result, with the interpreter's lock.
+  // Calls it, and passes the result to `take`, with the interpreter's lock.
   template <typename Take>
   void call(const Take& take) {
     raised_.call([&] { take(code_()); });
@@ -105,45 +103,6 @@ class Callback {
 
  private:
   const nb::handle code_;
-  Raised raised_;
-};
-
-// A Python object that has the methods of ChunkAllocator.
-class PythonAllocator final : public swath::ChunkAllocator {
- public:
-  explicit PythonAllocator(nb::object allocator) : allocator_(std::move(allocator)) {}
-  ~PythonAllocator() override {
-    const nb::gil_scoped_acquire acquire;
-    allocator_.reset();
-  }
-  PythonAllocator(const PythonAllocator&) = delete;
-  PythonAllocator& operator=(const PythonAllocator&) = delete;
-
-  std::vector<int64_t> place(std::span<const swath::NewChunk> chunks) override {
-    std::vector<int64_t> offsets;
-    raised_.call([&] {
-      nb::list asked;
-      for (const swath::NewChunk& chunk : chunks) {
-        nb::list at;
-        for (const int64_t coordinate : chunk.at) at.append(coordinate);
-        asked.append(nb::make_tuple(nb::tuple(at), chunk.bytes, chunk.skipped, chunk.is_recoded));
-      }
-      offsets = nb::cast<std::vector<int64_t>>(allocator_.attr("place")(asked));
-    });
-    return offsets;
-  }
-  void keep() override {
-    raised_.call([&] { allocator_.attr("keep")(); });
-  }
-  void undo() override {
-    Raised ignored;  // what went wrong before is what is raised
-    ignored.call([&] { allocator_.attr("undo")(); });
-  }
-  void raise() { raised_.raise(); }
-  void forget() { raised_.forget(); }
-
- private:
-  nb::object allocator_;
   Raised raised_;
 };
 
@@ -167,9 +126,6 @@ Execution execute(Array& array, const Operation& operation, const Arrays& arrays
     };
   }
   const bool alone = is_alone(array, operation);
-  const bool writes = operation.direction() == swath::Direction::kWrite;
-  auto* allocator = writes ? dynamic_cast<PythonAllocator*>(array.allocator()) : nullptr;
-  if (allocator != nullptr) allocator->forget();
   try {
     const Interruptible interruptible(alone);
     return array.execute(operation, memory, execute_options);
@@ -177,14 +133,13 @@ Execution execute(Array& array, const Operation& operation, const Arrays& arrays
     if (alone) {
       by_library.raise();
       relocated.raise();
-      if (allocator != nullptr) allocator->raise();
     }
     throw;
   }
 }
 
-// An operation under way, and what it needs until it is done: the array, and its memory. Whoever drops it waits for the
-// operation's end, so that nothing is written to memory that is gone; other threads of Python go on meanwhile.
+// A started operation with what it needs until it is done: the array and its memory. Its destructor waits for the
+// operation's end, so that no freed memory is written; other Python threads run meanwhile.
 class Started {
  public:
   Started(nb::object array, bool alone, std::shared_ptr<nb::list> memory, swath::Future future)
@@ -207,7 +162,7 @@ class Started {
     const nb::gil_scoped_release release;
     future_.cancel();
   }
-  // Of one that other ranks take part in, and whose memory is its own: it comes to its end when they do.
+  // For an operation with other ranks that owns its memory: it ends when theirs do.
   void abandon() { is_abandoned_ = true; }
   std::pair<double, double> times() const { return {future_.began(), future_.ended()}; }
 
@@ -219,11 +174,11 @@ class Started {
   bool is_abandoned_ = false;
 };
 
-// Whether threads may still take the interpreter's lock: one that asks for it while the interpreter ends is ended by
-// it, in the middle of what it does.
+// Tracks if threads may still take the interpreter's lock: the interpreter kills a thread that asks for the lock during
+// its shutdown.
 class LastCalls {
  public:
-  // Calls it with the lock, unless the program ends.
+  // Calls it with the lock, unless the program is ending.
   template <typename Work>
   void call(const Work& work) {
     State& state = state_.get();
@@ -234,7 +189,7 @@ class LastCalls {
     }
     --state.calling;
   }
-  // No thread is in a call any more, and none will be.
+  // Waits until no thread is in a call; later calls do nothing.
   void end() {
     const nb::gil_scoped_release release;
     State& state = state_.get();
@@ -256,13 +211,13 @@ LastCalls& last_calls() {
   return *calls;
 }
 
-// What an operation holds, whichever thread lets go of it.
+// The objects that an operation holds; any thread may release them.
 std::shared_ptr<nb::list> held(const Arrays& arrays) {
   return {new nb::list(static_cast<const nb::list&>(arrays)),
           [](nb::list* list) { last_calls().call([list] { delete list; }); }};
 }
 
-// An Array that Python lets go of: threads that end with it may need the interpreter's lock.
+// An Array that Python may release: threads that end with it may need the interpreter's lock.
 class HeldArray final : public Array {
  public:
   using Array::Array;
@@ -358,6 +313,16 @@ void bind_operation(nb::module_& m) {
       .def_static(
           "parse", [](const nb::bytes& bytes) { return Operation::parse(vector_of(bytes)); }, "bytes"_a,
           "Raises FormatError for anything that `serialise` has not made.")
+      .def_static(
+          "parse_parts",
+          [](const nb::bytes& array, const nb::bytes& access, const std::vector<nb::bytes>& shares) {
+            std::vector<std::vector<std::byte>> of_ranks;
+            for (const nb::bytes& share : shares) of_ranks.push_back(vector_of(share));
+            return Operation::parse_parts(vector_of(array), vector_of(access), of_ranks);
+          },
+          "array"_a, "access"_a, "shares"_a,
+          "Return the operation of the parts that a trace has of it: the array's form, the access, and each rank's "
+          "share where there are boxes or views. Raise FormatError for anything else.")
       .def("serialise", [](const Operation& operation) { return bytes_of(operation.serialise()); })
       .def_prop_ro("direction", [](const Operation& operation) { return swath::to_string(operation.direction()); })
       .def_prop_ro("words", &Operation::words)
@@ -512,7 +477,7 @@ void bind_open_array(nb::module_& m) {
             given.learning = nb::cast<std::shared_ptr<swath::Learning>>(options["learning"]);
             given.is_new = nb::cast<bool>(options["is_new"]);
             if (options.contains("allocator")) {
-              given.allocator = std::make_shared<PythonAllocator>(nb::object(options["allocator"]));
+              given.allocator = nb::cast<std::shared_ptr<swath::ChunkRoom>>(options["allocator"]);
             }
             given.name = nb::cast<std::string>(options["name"]);
             new (self) HeldArray(std::move(comm), std::move(file), std::move(given));

@@ -1,4 +1,4 @@
-// The parts of _core that have a file of their own.
+// The parts of _core with source files of their own.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "base/interrupt.h"
 #include "comm/comm.h"
 #include "method/run.h"
@@ -22,6 +23,7 @@ void bind_calibrate(nanobind::module_& m);
 void bind_chunks(nanobind::module_& m);
 void bind_comm(nanobind::module_& m);
 void bind_counters(nanobind::module_& m);
+void bind_file_changes(nanobind::module_& m);
 void bind_files(nanobind::module_& m);
 void bind_formats(nanobind::module_& m);
 void bind_hdf5(nanobind::module_& m);
@@ -38,8 +40,8 @@ void bind_throttle(nanobind::module_& m);
 void bind_write_back(nanobind::module_& m);
 void bind_zarr(nanobind::module_& m);
 
-// Lets go of the interpreter's lock, as nanobind::gil_scoped_release does. Where no other rank waits for this one, what
-// is done meanwhile ends when a signal handler of the program raises, and raises the same.
+// Releases the interpreter's lock, as nanobind::gil_scoped_release does. If no other rank waits for this one, an
+// exception of the program's signal handler ends the work, and is raised again.
 class Interruptible {
  public:
   explicit Interruptible(bool is_alone = true);
@@ -50,16 +52,20 @@ class Interruptible {
   std::optional<swath::InterruptScope> scope_;
 };
 
-// Where a signal handler has raised during what an Interruptible of this thread was for: raises that (in Python), true.
+// The error that the other ranks get of an exception in Python code that the core calls. Needs the interpreter's lock.
+swath::Error error_of(const nanobind::python_error& raised);
+
+// If a signal handler has raised during an Interruptible of this thread, raises that exception in Python and returns
+// true.
 bool raise_from_signal();
 
-// What Python says of coding: seconds a byte of decoding and of encoding.
+// Codec costs from Python: seconds a byte of decoding and of encoding.
 inline std::optional<swath::CodecCost> coding_cost(const std::optional<std::pair<double, double>>& seconds) {
   if (!seconds) return std::nullopt;
   return swath::CodecCost{seconds->first, seconds->second};
 }
 
-// Where an ndarray is in memory. By the buffer protocol without its format, which not every dtype has.
+// The memory of an ndarray, by the buffer protocol without its format, which not every dtype has.
 class StridedMemory {
  public:
   explicit StridedMemory(const nanobind::handle& array) {
@@ -74,13 +80,13 @@ class StridedMemory {
   int64_t element_bytes() const { return view_.itemsize; }
   std::vector<int64_t> shape() const { return {view_.shape, view_.shape + view_.ndim}; }
   std::vector<int64_t> strides() const { return {view_.strides, view_.strides + view_.ndim}; }
-  // Whether its elements lie one behind the other, the last dimension fastest.
+  // True if the elements are contiguous in C order.
   bool is_packed() const { return PyBuffer_IsContiguous(&view_, 'C') != 0; }
 
  private:
   Py_buffer view_;
 };
 
-// A rank's parts and where they are. `arrays`: ndarrays, one a part, which the caller keeps alive.
+// A rank's parts and their memory. `arrays`: ndarrays, one a part, which the caller keeps alive.
 swath::LocalMemory memory_of(const swath::Decomposition& decomposition, int rank, int64_t element_bytes,
                              const package_types::Arrays& arrays);

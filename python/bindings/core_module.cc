@@ -1,10 +1,13 @@
 // The Python face of the core: names, conversions and the release of the interpreter's lock; no logic of its own.
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/tuple.h>
 
 #include <cerrno>
 #include <new>
 #include <stdexcept>
+#include <string>
+#include <tuple>
 
 #include "base/error.h"
 #include "base/fork.h"
@@ -41,6 +44,12 @@ void translate(const std::exception_ptr& thrown, void*) {
 
 }  // namespace
 
+Error error_of(const nb::python_error& raised) {
+  const auto [kind, message, os_error] =
+      nb::cast<std::tuple<int, std::string, int>>(nb::module_::import_("swath.errors").attr("to_core")(raised.value()));
+  return {static_cast<ErrorKind>(kind), message, os_error};
+}
+
 NB_MODULE(_core, m) {
   m.doc() = "Swath's C++ core. Use the package `swath`; this module may change without notice.";
   // Arrays and comms that a script leaves to the end of the process are not leaks that its user should read about.
@@ -76,4 +85,5 @@ NB_MODULE(_core, m) {
   bind_hdf5(m);
   bind_zarr(m);
   bind_files(m);
+  bind_file_changes(m);
 }

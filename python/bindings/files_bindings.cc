@@ -1,4 +1,4 @@
-// What an open file knows of itself, for swath/files: how far its variables are, and by which name it was opened.
+// What an open file knows of itself, for swath/files: how far its variables are.
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
@@ -9,7 +9,6 @@
 #include <string>
 
 #include "bindings.h"
-#include "files/open_name.h"
 #include "files/records.h"
 #include "formats_convert.h"
 
@@ -18,10 +17,8 @@ using namespace nb::literals;
 
 namespace {
 
-using swath::OpenName;
 using swath::Records;
 using swath::formats::lengths_from;
-using WithoutLock = nb::call_guard<nb::gil_scoped_release>;
 
 void follow(Records& records, const package_types::Contents& contents, const std::string& variable) {
   if (!records.follows(variable)) records.follow(lengths_from(contents, variable), variable);
@@ -56,10 +53,4 @@ void bind_records(nb::module_& m) {
 
 }  // namespace
 
-void bind_files(nb::module_& m) {
-  bind_records(m);
-  nb::class_<OpenName>(m, "OpenName", "The name by which a file is open, and which file had it then.")
-      .def(nb::init<std::string>(), "path"_a, WithoutLock())
-      .def("is_replaced", &OpenName::is_replaced, WithoutLock(), "Whether another file has the name now, or none.")
-      .def("refuse_replaced", &OpenName::refuse_replaced, "doing"_a, WithoutLock(), "Raise StoreError where it is.");
-}
+void bind_files(nb::module_& m) { bind_records(m); }

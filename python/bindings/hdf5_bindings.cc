@@ -38,7 +38,7 @@ std::string module_of_h5py() {
   }
 }
 
-// h5py's lock, which each of its calls takes. Who waits for it lets go of the interpreter's lock.
+// h5py's lock, which each of its calls takes. A wait for it releases the interpreter's lock.
 nb::object lock_of_h5py() {
   nb::object module = nb::borrow(PyDict_GetItemString(PyImport_GetModuleDict(), "h5py._objects"));
   return module.is_valid() && nb::hasattr(module, "phil") ? nb::object(module.attr("phil")) : nb::object();
@@ -68,7 +68,7 @@ nb::typed<nb::list, package_types::Description> describe_datasets(const std::str
   for (const auto& [name, one] : seen) known[name] = {std::get<0>(one), std::get<1>(one), std::get<2>(one)};
   std::vector<swath::formats::Description> found;
   {
-    const Interruptible unlocked;  // who waits for a lock may be told to stop
+    const Interruptible unlocked;  // the wait for a lock is interruptible
     found = hdf5::describe(path, names, known);
   }
   nb::list list;
@@ -79,7 +79,7 @@ nb::typed<nb::list, package_types::Description> describe_datasets(const std::str
 package_types::Contents contents(const std::string& path) {
   std::optional<swath::formats::Contents> found;
   {
-    const Interruptible unlocked;  // who waits for a lock may be told to stop
+    const Interruptible unlocked;  // the wait for a lock is interruptible
     found = hdf5::read_contents(path);
   }
   return swath::formats::to_python(*found);

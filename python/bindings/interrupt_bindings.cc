@@ -1,4 +1,4 @@
-// Signals and waits: what the core asks and tells (base/interrupt.h, base/notice.h), as Python answers it.
+// Signals and waits: the core's questions and notices (base/interrupt.h, base/notice.h), answered by Python.
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -20,8 +20,8 @@ using namespace nb::literals;
 
 namespace {
 
-// Set by one thread, obeyed by others. These keep the flag alone: a thread may end when the interpreter is gone, and
-// then nothing of Python may be let go of.
+// A flag that one thread sets and others read. The readers hold the flag alone: a thread may end after the interpreter,
+// when no Python object may be freed any more.
 class Stop {
  public:
   using Flag = std::atomic<bool>;

@@ -53,34 +53,15 @@ void replaces_all(Changes& changes, const nb::typed<nb::iterable, std::string>& 
   changes.replaces_all(names);
 }
 
-// What somebody has open by the changes (formats_bindings.cc) is not true any more when they are taken back.
-Changes& release_open_file(nb::handle changes) {
-  if (nb::hasattr(changes, "open_file")) nb::delattr(changes, "open_file");
-  return nb::cast<Changes&>(changes);
-}
-
-void undo(nb::handle self, const Mark* given) {
+void undo(Changes& changes, const Mark* given) {
   const std::optional<Mark> mark = given == nullptr ? std::nullopt : std::optional(*given);
-  Changes& changes = release_open_file(self);
   const nb::gil_scoped_release release;
   mark ? changes.undo(*mark) : changes.undo();
 }
 
-void close(nb::handle self) {
-  Changes& changes = release_open_file(self);
-  const nb::gil_scoped_release release;
-  changes.close();
-}
-
-void abandon(nb::handle self) {
-  Changes& changes = release_open_file(self);
-  const nb::gil_scoped_release release;
-  changes.abandon();
-}
-
 void bind_changes(nb::module_& m) {
   nb::class_<Mark>(m, "Mark", "A moment between two changes of a file.");
-  nb::class_<Changes>(m, "Changes", nb::is_weak_referenceable(), nb::dynamic_attr(),
+  nb::class_<Changes>(m, "Changes",
                       "Changes of one file, or of a folder that is a store, that can be taken back until they are "
                       "committed, also after their process was killed. They are taken back where nobody closes them.")
       .def(
@@ -95,11 +76,7 @@ void bind_changes(nb::module_& m) {
           "anew at a checkpoint. Raises StoreError.")
       .def("__enter__", [](nb::typed<nb::object, Changes> self) { return self; })
       .def(
-          "__exit__", [](nb::handle self, const nb::args&) { close(self); },
-          nb::sig("def __exit__(self, *error: object) -> None"))
-      .def(
-          "release_open_file", [](nb::handle self) { release_open_file(self); },
-          "Somebody else changes the file next: who has it open by these changes opens it anew.")
+          "__exit__", [](Changes& self, const nb::args&) { self.close(); }, WithoutLock())
       .def_prop_ro("path", &Changes::path)
       .def_prop_ro("is_durable", &Changes::is_durable)
       .def("begin", &Changes::begin, WithoutLock(), "Note how long the file is, before it grows.")
@@ -115,8 +92,9 @@ void bind_changes(nb::module_& m) {
       .def("commit", &Changes::commit, WithoutLock(), "What was changed is on the medium, and stays.")
       .def("undo", &undo, "mark"_a.none() = nb::none(),
            "Make the file what it was at the mark; without one, at the last checkpoint or commit.")
-      .def("close", &close, "Take back what was changed since the last checkpoint or commit, and let go of the file.")
-      .def("abandon", &abandon, "Let go of a file that is removed: nothing is taken back.")
+      .def("close", &Changes::close, WithoutLock(),
+           "Take back what was changed since the last checkpoint or commit, and let go of the file.")
+      .def("abandon", &Changes::abandon, WithoutLock(), "Let go of a file that is removed: nothing is taken back.")
       .def("lose", &Changes::lose, "why"_a, WithoutLock(),
            "A change failed that cannot be taken back: the file can neither be changed nor committed any more.");
   m.def("changes_of", &swath::changes_of, "path"_a, nb::kw_only(), "is_durable"_a = true, WithoutLock(),
@@ -143,7 +121,7 @@ void bind_repair(nb::module_& m) {
         "Lock a file as HDF5 does. Raises StoreError where another program has locked it.");
 }
 
-// What the system says, as Python says it: whoever asks adds of what target the file is.
+// Raises the system's error as Python does; the caller adds the file's name.
 void raise_os_error(PyObject* kind, int error, const std::string& words) {
   const nb::object exception = nb::steal(PyObject_CallFunction(kind, "is", error, words.c_str()));
   if (exception.is_valid()) PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());

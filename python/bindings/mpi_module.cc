@@ -37,7 +37,7 @@ Communicator communicator_of(uintptr_t handle) {
 NB_MODULE(SWATH_MPI_MODULE, m) {
   m.doc() = "The ranks of an MPI communicator. Use the package `swath`; this module may change without notice.";
   const nb::module_ core = nb::module_::import_("swath._core");  // the base class, and the exceptions
-  // Whoever waits for an operation in the background waits in `_core`, which has the process's function of its own.
+  // Waits for operations in the background are in `_core`, which has its own progress function of the process.
   core.attr("_set_progress_hook")(nb::capsule(reinterpret_cast<void*>(&swath::let_mpi_progress)));
   // No leak: an attribute of a communicator, or the traceback of an uncaught exception, keeps an MpiComm to the end.
   nb::set_leak_warnings(false);

@@ -17,7 +17,6 @@ import pytest
 import swath
 from swath.array.open_array import Array
 from swath.formats import hdf5
-from swath.formats.hdf5.changing import Hdf5OfCore
 from swath.formats.signals import handlers_raise_later
 from swath.formats.undo import UndoableFile
 from tree import HELPERS
@@ -184,12 +183,12 @@ def test_an_interrupt_before_hdf5_is_at_work_leaves_no_file_open(tmp_path: Path)
     path = tmp_path / "a.h5"
     file, t = new_file(path)
 
-    def interrupted(*_: object) -> None:
+    def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     open_before = times_open(path)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Hdf5OfCore, "_opened", interrupted)
+        patch.setattr(hdf5, "extend", interrupted)
         with pytest.raises(KeyboardInterrupt) as raised:
             t.append(np.full(4, 2, "f4"))
     assert raised.value is not None  # it, and what it was raised in, is kept

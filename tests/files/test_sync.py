@@ -13,7 +13,7 @@ import pytest
 
 import swath
 from swath.errors import StoreError
-from swath.formats.changes import Changes
+from swath.formats.changes import FileChanges
 from swath.ranks.ranks import Ranks
 from swath.simulated import run_ranks
 
@@ -82,15 +82,17 @@ def test_a_sync_of_changes_ends_when_they_stay(of_two_variables, agreed_by, node
 
 @pytest.mark.parametrize("nodes", [1, 2])
 def test_changes_that_cannot_stay_are_the_same_error_on_all_ranks(of_two_variables, monkeypatch, nodes):
-    def refuse(self: Changes) -> None:
+    def refuse(self: FileChanges) -> None:
         raise StoreError(f"{self.path}: no room", 28)
 
     def work(comm: Any) -> str:
         file = swath.open_file(of_two_variables, mode="r+", comm=comm)
         file.attributes["title"] = "lost"
-        monkeypatch.setattr(Changes, "commit", refuse)
+        monkeypatch.setattr(FileChanges, "commit", refuse)
         with pytest.raises(StoreError, match=r"rank 0: .*a\.nc: no room") as raised:
             file.sync()
+        with pytest.raises(StoreError, match="no room"):
+            file.close()
         return str(raised.value)
 
     first, *others = run_ranks(3, work, nodes=nodes)

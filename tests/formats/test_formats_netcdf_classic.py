@@ -15,7 +15,7 @@ from new_files import create
 from swath import formats
 from swath.errors import ArgumentError, FormatError, UnsupportedError
 from swath.formats import StridedLayout, contents, describe, netcdf_classic
-from swath.formats.changes import Changes
+from swath.formats.changes import FileChanges
 from swath.formats.description import NewArray
 
 netCDF4 = pytest.importorskip("netCDF4")
@@ -491,7 +491,7 @@ def check_damaged(path, raw):
 
 def check_added(path, raw, names):
     new = NewArray((), np.dtype("f4"), (), np.float32(1), "new_one", None, {}, None)
-    with Changes(str(path), is_durable=False) as changes:
+    with FileChanges("netcdf-classic", str(path), is_new=True) as changes:
         try:
             netcdf_classic.add(changes, new)
         except (FormatError, ArgumentError, UnsupportedError):

@@ -21,7 +21,7 @@ import swath
 from swath import formats
 from swath.errors import ArgumentError, ExistsError, FormatError, StoreError, UnsupportedError
 from swath.formats import zarr as swath_zarr
-from swath.formats.changes import Changes
+from swath.formats.changes import FileChanges
 from swath.formats.contents import Dimension
 from tree import HELPERS
 from zarr_cases import changes_in, files_of, foreign, new_array, same, values_of, zarr
@@ -34,13 +34,13 @@ GROWS = {"dimensions": ("time", "y"), "unlimited": (True, False)}
 
 
 @pytest.fixture(params=FLAVOURS)
-def told(tmp_path: Path, request: pytest.FixtureRequest) -> Changes:
+def told(tmp_path: Path, request: pytest.FixtureRequest) -> FileChanges:
     """The changes of a new store."""
     swath_zarr.start(str(tmp_path / "a.zarr"), request.param)
     return changes_in(tmp_path / "a.zarr")
 
 
-def fill_store(told: Changes) -> None:
+def fill_store(told: FileChanges) -> None:
     """Coordinates, arrays that grow in the root and in groups, one that does not."""
     swath_zarr.add(told, new_array("y", (3,), "<f8", dimensions=("y",)))
     swath_zarr.add(told, new_array("time", (0,), "<i8", dimensions=("time",), unlimited=(True,)))
@@ -49,7 +49,7 @@ def fill_store(told: Changes) -> None:
     swath_zarr.add(told, new_array("mask", (3,), "?", dimensions=("y",)))
 
 
-def grow(told: Changes, name: str, rows: int, value: float) -> None:
+def grow(told: FileChanges, name: str, rows: int, value: float) -> None:
     """Write the last of so many rows, before they are the dimension's."""
     longer = swath_zarr.extend(told, name, rows)
     assert longer.shape[0] == rows
@@ -69,14 +69,14 @@ def opened(path: str, **options: Any) -> Any:
         return xr.open_zarr(path, chunks=None, **options)
 
 
-def test_a_new_store_is_a_group_that_others_open(told: Changes) -> None:
+def test_a_new_store_is_a_group_that_others_open(told: FileChanges) -> None:
     assert list(zarr.open_group(told.path, mode="r").members()) == []
     assert swath_zarr.contents(told.path).variables == {}
     with pytest.raises(ExistsError):
         swath_zarr.start(told.path, None)
 
 
-def test_arrays_and_groups_that_are_added_are_found_by_others(told: Changes) -> None:
+def test_arrays_and_groups_that_are_added_are_found_by_others(told: FileChanges) -> None:
     fill_store(told)
     root = zarr.open_group(told.path, mode="r", use_consolidated=False)
     found = {name: node.shape for name, node in root.members(max_depth=None) if hasattr(node, "shape")}
@@ -90,7 +90,7 @@ def test_arrays_and_groups_that_are_added_are_found_by_others(told: Changes) -> 
     assert opened(told.path, consolidated=False).attrs == {}, "the books of what grows are not shown"
 
 
-def test_rows_are_those_of_all_arrays_along_a_dimension_at_once(told: Changes) -> None:
+def test_rows_are_those_of_all_arrays_along_a_dimension_at_once(told: FileChanges) -> None:
     fill_store(told)
     for rows in (1, 2, 3):
         for name in ("time", "t", "ocean/surface/t"):
@@ -108,7 +108,7 @@ def test_rows_are_those_of_all_arrays_along_a_dimension_at_once(told: Changes) -
     swath_zarr.set_length(told, "time", 3)
 
 
-def test_a_dimension_of_a_group_is_its_own_where_lengths_differ(told: Changes) -> None:
+def test_a_dimension_of_a_group_is_its_own_where_lengths_differ(told: FileChanges) -> None:
     fill_store(told)
     root = zarr.open_group(told.path, mode="r+")
     names = {"dimension_names": ("time",)} if root.metadata.zarr_format == 3 else {}
@@ -125,7 +125,7 @@ def test_a_dimension_of_a_group_is_its_own_where_lengths_differ(told: Changes) -
     assert formats.describe(told.path, "t").shape == (2, 3)
 
 
-def test_a_dimension_that_a_group_declares_is_its_own_whatever_its_length(told: Changes) -> None:
+def test_a_dimension_that_a_group_declares_is_its_own_whatever_its_length(told: FileChanges) -> None:
     for name in ("ocean/t", "t"):
         swath_zarr.add(told, new_array(name, (0,), dimensions=("time",), unlimited=(True,)))
     swath_zarr.set_length(told, "time", 4)
@@ -169,7 +169,7 @@ TAKEN = [
 
 @pytest.mark.parametrize(("name", "options", "error", "words"), TAKEN)
 def test_what_cannot_be_added_changes_nothing(
-    told: Changes, name: str | None, options: dict[str, Any], error: type[Exception], words: str
+    told: FileChanges, name: str | None, options: dict[str, Any], error: type[Exception], words: str
 ) -> None:
     fill_store(told)
     (Path(told.path) / "notes").mkdir()
@@ -201,7 +201,7 @@ def test_a_store_of_another_version_or_of_one_array_takes_no_more(tmp_path: Path
         swath_zarr.add(changes_in(tmp_path), new_array("a", (2,)))
 
 
-def test_a_full_disk_changes_nothing(told: Changes) -> None:
+def test_a_full_disk_changes_nothing(told: FileChanges) -> None:
     """The last file, the longest, cannot be written: no other has got its name."""
     fill_store(told)
     swath_zarr.finish(told.path)
@@ -223,7 +223,7 @@ def test_a_full_disk_changes_nothing(told: Changes) -> None:
     assert lengths[-2] < lengths[-1] // 2, "all others could be written"
 
 
-def test_attributes_are_added_replaced_and_removed(told: Changes) -> None:
+def test_attributes_are_added_replaced_and_removed(told: FileChanges) -> None:
     fill_store(told)
     swath_zarr.set_attributes(told, "", {"title": "a run", "n": np.int16(3)})
     swath_zarr.set_attributes(told, "", {"n": None, "weights": np.array([0.5, 1.5], "f4"), "names": ["a", "b"]})
@@ -256,7 +256,7 @@ def test_attributes_are_added_replaced_and_removed(told: Changes) -> None:
     assert files_of(told.path) == before
 
 
-def test_the_fill_value_among_attributes_is_set_and_removed(told: Changes) -> None:
+def test_the_fill_value_among_attributes_is_set_and_removed(told: FileChanges) -> None:
     fill_store(told)
     for value, seen in ((np.float64(7.5), {"_FillValue": np.float32(7.5)}), (None, {})):
         swath_zarr.set_attributes(told, "t", {"_FillValue": value})
@@ -275,7 +275,7 @@ def consolidated_names(path: str) -> dict[str, tuple[int, ...]]:
     return {name: node.shape for name, node in root.members(max_depth=None) if hasattr(node, "shape")}
 
 
-def test_consolidated_metadata_are_those_that_zarr_writes(told: Changes) -> None:
+def test_consolidated_metadata_are_those_that_zarr_writes(told: FileChanges) -> None:
     fill_store(told)
     swath_zarr.set_attributes(told, "ocean", {"depth": float("nan")})
     one = Path(told.path) / ("zarr.json" if (Path(told.path) / "zarr.json").exists() else ".zmetadata")
@@ -297,7 +297,7 @@ def test_consolidated_metadata_are_those_that_zarr_writes(told: Changes) -> None
     }
 
 
-def test_every_change_leaves_consolidated_metadata_true(told: Changes) -> None:
+def test_every_change_leaves_consolidated_metadata_true(told: FileChanges) -> None:
     fill_store(told)
     swath_zarr.finish(told.path)
     swath_zarr.add(told, new_array("ice/t", (0, 3), **GROWS))
@@ -334,7 +334,7 @@ def test_consolidated_metadata_of_a_group_stay_true_too(tmp_path: Path) -> None:
         zarr.open_consolidated(path)
 
 
-def test_what_was_told_takes_all_changes_back(told: Changes) -> None:
+def test_what_was_told_takes_all_changes_back(told: FileChanges) -> None:
     fill_store(told)
     swath_zarr.finish(told.path)
     before = files_of(told.path)
@@ -369,9 +369,9 @@ PROGRAM = """
 import itertools, sys
 from swath import formats
 from swath.formats import zarr
-from swath.formats.changes import Changes
+from swath.formats.changes import FileChanges
 
-told = Changes(sys.argv[1], is_durable=False)
+told = FileChanges("zarr", sys.argv[1], is_new=True)
 first = formats.describe(sys.argv[1], "time").shape[0]  # a program before may have set it, and not the attribute
 for rows in itertools.count(first):
     zarr.set_length(told, "time", rows)
@@ -384,7 +384,7 @@ for rows in itertools.count(first):
 KILLS = int(os.environ.get("SWATH_TEST_KILLS", "6"))
 
 
-def test_a_kill_leaves_every_file_of_metadata_whole(told: Changes) -> None:
+def test_a_kill_leaves_every_file_of_metadata_whole(told: FileChanges) -> None:
     fill_store(told)
     swath_zarr.finish(told.path)
     command = [sys.executable, "-c", PROGRAM, told.path]
@@ -406,7 +406,7 @@ def test_a_kill_leaves_every_file_of_metadata_whole(told: Changes) -> None:
     same(zarr.open_array(f"{told.path}/t")[-1], [5, 5, 5])
 
 
-def test_extend_touches_nothing(told: Changes) -> None:
+def test_extend_touches_nothing(told: FileChanges) -> None:
     fill_store(told)
     before = files_of(told.path)
     longer = swath_zarr.extend(told, "t", 5)
@@ -422,7 +422,7 @@ def test_extend_touches_nothing(told: Changes) -> None:
         swath_zarr.set_length(told, "time", -1)
 
 
-def test_small_records_share_a_chunk_and_large_ones_do_not(told: Changes) -> None:
+def test_small_records_share_a_chunk_and_large_ones_do_not(told: FileChanges) -> None:
     for name, row, chunks in (("a", (), (1024,)), ("b", (1000,), (16, 1000)), ("c", (500, 500), (1, 500, 500))):
         dimensions = ("time", *(f"{name}{i}" for i in range(len(row))))
         unlimited = (True, *(False for _ in row))

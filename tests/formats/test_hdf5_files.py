@@ -11,7 +11,7 @@ from hdf5_cases import KINDS, add, append, changing, new, started, store
 from hdf5_variables import ATTRIBUTES, make_all
 from swath.errors import ArgumentError
 from swath.formats import hdf5
-from swath.formats.changes import Changes
+from swath.formats.changes import FileChanges
 from swath.formats.contents import Dimension
 
 h5py = pytest.importorskip("h5py")
@@ -187,7 +187,7 @@ def test_room_is_taken_away_and_a_variable_that_is_ahead_keeps_its_rows(path):
 
 def test_what_was_written_and_taken_back_is_the_fill_value_again(path):
     add(path, new("a", (None,), "i4", ("time",), fill=-1), new("b", (None,), "i4", ("time",), fill=-1))
-    with Changes(path) as changes:
+    with FileChanges("hdf5", path) as changes:
         append(changes, "a", 0, 1)
         changes.commit()
         append(changes, "a", 1, 2)

@@ -18,7 +18,7 @@ from hdf5_cases import KINDS, add, append, changing, new, started, store
 from kills import give_up_privileges, killed
 from swath.errors import StoreError
 from swath.formats import hdf5
-from swath.formats.changes import Changes, repair
+from swath.formats.changes import Changes, FileChanges, repair
 from tree import HELPERS
 
 h5py = pytest.importorskip("h5py")
@@ -73,7 +73,7 @@ def test_a_kill_at_any_call_leaves_the_bytes_of_the_last_commit(tmp_path, kind):
     after = Path(path).read_bytes()
 
     def work():
-        with Changes(path) as changes:
+        with FileChanges("hdf5", path) as changes:
             change(changes, 1)
             told[0] = 1  # is being committed
             changes.commit()
@@ -95,7 +95,7 @@ def test_a_kill_at_any_call_leaves_the_bytes_of_the_last_commit(tmp_path, kind):
 
 def endless(path):
     """The program that is killed: it says which change it begins to commit, and which is committed."""
-    with Changes(path) as changes:
+    with FileChanges("hdf5", path) as changes:
         for number in itertools.count():
             change(changes, number)
             print("c", number, flush=True)

@@ -31,7 +31,7 @@ from classic_files import (
 from kills import killed
 from swath.errors import FormatError, StoreError
 from swath.formats import netcdf_classic
-from swath.formats.changes import Changes, repair
+from swath.formats.changes import FileChanges, repair
 from swath.formats.netcdf_fills import NETCDF_FILLS
 from swath.simulated import run_ranks
 
@@ -45,7 +45,7 @@ def test_a_kill_at_any_call_leaves_the_old_file_or_the_new_one(tmp_path, start, 
     before = path.read_bytes()
 
     def work():
-        with Changes(str(path)) as changes:
+        with FileChanges("netcdf-classic", str(path)) as changes:
             netcdf_classic.set_attributes(changes, "", FIRST)
             carry_out(changes, what)
             changes.commit()
@@ -98,7 +98,7 @@ def test_a_change_that_the_system_refuses_leaves_the_file_as_it_was(tmp_path, st
     child = os.fork()
     if child == 0:  # the kernel refuses the call for as long as the process lives, also to what takes the change back
         try:
-            changes = Changes(str(path))
+            changes = FileChanges("netcdf-classic", str(path))
             kernels.refuse({CALLS_REFUSED[call]: errno.ENOSPC})
             with pytest.raises(StoreError, match="No space left"):
                 carry_out(changes, what)
@@ -121,7 +121,7 @@ def test_what_is_taken_back_was_never_there(tmp_path):
     changed(path, netcdf_classic.set_length, "dim0", 2)
     before = path.read_bytes()
     for is_durable in (True, False):
-        with Changes(str(path), is_durable=is_durable) as changes:
+        with FileChanges("netcdf-classic", str(path), is_new=not is_durable) as changes:
             netcdf_classic.set_attributes(changes, "v", {"a": 1})
             netcdf_classic.set_attributes(changes, "", {"b": "two"})
             assert netcdf_classic.contents(str(path)).group("").attributes == {"b": "two"}
@@ -133,7 +133,7 @@ def test_what_is_taken_back_was_never_there(tmp_path):
 def test_a_move_stays_where_the_changes_after_it_are_taken_back(tmp_path, is_durable, what):
     path = tmp_path / "a.nc"
     values = start_with_room(path)
-    with Changes(str(path), is_durable=is_durable) as changes:
+    with FileChanges("netcdf-classic", str(path), is_new=not is_durable) as changes:
         carry_out(changes, what)
         moved = path.read_bytes()
         netcdf_classic.set_attributes(changes, "", {"more": 1})
@@ -234,6 +234,9 @@ def test_a_truncated_file_is_not_made_long_enough(tmp_path, start):
     os.truncate(path, path.stat().st_size - 4)
     before = path.read_bytes()
     for what in steps_of(start):
-        with Changes(str(path)) as changes, pytest.raises(FormatError, match=r"bytes: [1-4] are missing"):
+        with (
+            FileChanges("netcdf-classic", str(path)) as changes,
+            pytest.raises(FormatError, match=r"bytes: [1-4] are missing"),
+        ):
             carry_out(changes, what)
         assert path.read_bytes() == before

@@ -24,7 +24,7 @@ from classic_files import (
 )
 from swath.errors import ArgumentError, ExistsError, UnsupportedError
 from swath.formats import netcdf_classic
-from swath.formats.changes import Changes
+from swath.formats.changes import FileChanges
 from swath.formats.contents import Dimension
 from swath.formats.netcdf_fills import NETCDF_FILLS
 
@@ -91,7 +91,7 @@ class Grown:
         netcdf_classic.start(self.path, f"cdf{version[-1]}")
 
     def change(self, function, *arguments):
-        with Changes(self.path, is_durable=self.is_durable) as changes:
+        with FileChanges("netcdf-classic", self.path, is_new=not self.is_durable) as changes:
             result = function(changes, *arguments)
             changes.commit()
         return result
@@ -304,7 +304,7 @@ def test_what_cannot_be_added_is_refused_and_changes_nothing(tmp_path, version, 
     path = tmp_path / "a.nc"
     start_with_records(path, version)
     before = path.read_bytes()
-    with Changes(str(path)) as changes:
+    with FileChanges("netcdf-classic", str(path)) as changes:
         with pytest.raises((ArgumentError, ExistsError), match=message):
             netcdf_classic.add(changes, new)
         assert path.read_bytes() == before
@@ -367,14 +367,14 @@ def test_lengths_and_rows_that_cannot_be_are_refused(tmp_path):
         changed(tmp_path / "b.nc", netcdf_classic.extend, "short", 2**62)
 
 
-def test_rows_are_described_before_they_are_there_and_the_file_is_left_alone(tmp_path):
+def test_rows_are_described_before_they_are_there_and_readers_see_none(tmp_path):
     path = tmp_path / "a.nc"
     start_with_records(path)
     before = path.read_bytes()
     description = changed(path, netcdf_classic.extend, "byte", 10)
     assert description.shape == (10, 5)
     assert description.end == description.layout.offset + 9 * description.layout.strides[0] + 5
-    assert path.read_bytes() == before
+    assert path.read_bytes() == before.ljust(description.end, b"\0")
     changed(path, netcdf_classic.set_length, "/time", 10)
     assert netcdf_classic.describe(str(path), "byte") == description
     assert path.stat().st_size == description.end + 3  # the last record's padding
@@ -389,5 +389,8 @@ def test_a_file_in_an_order_that_netcdf_refuses_is_left_alone(tmp_path):
     at = raw.index(place)
     raw[at : at + 8] = (2**20).to_bytes(8, "big")
     path.write_bytes(raw)
-    with Changes(str(path)) as changes, pytest.raises(UnsupportedError, match="its variables lie in an order"):
+    with (
+        FileChanges("netcdf-classic", str(path)) as changes,
+        pytest.raises(UnsupportedError, match="its variables lie in an order"),
+    ):
         netcdf_classic.add(changes, ADDED["scalar"])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from swath.formats import netcdf_classic
-from swath.formats.changes import Changes
+from swath.formats.changes import FileChanges
 from swath.formats.contents import Dimension
 from swath.formats.description import NewArray
 
@@ -114,7 +114,7 @@ def start_with_records(path, version="CDF-5", records=3):
 
 
 def changed(path, function, *arguments, is_durable=True):
-    with Changes(str(path), is_durable=is_durable) as changes:
+    with FileChanges("netcdf-classic", str(path), is_new=not is_durable) as changes:
         result = function(changes, *arguments)
         changes.commit()
     return result

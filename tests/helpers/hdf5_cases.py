@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from swath.formats import hdf5
-from swath.formats.changes import Changes
+from swath.formats.changes import FileChanges
 from swath.formats.description import ChunkedLayout, Description, NewArray, StridedLayout
 
 KINDS = ["netcdf4", "hdf5"]
@@ -41,9 +41,9 @@ def new(name: str, shape: tuple[int | None, ...], dtype: Any = "f4", dimensions:
 
 
 @contextlib.contextmanager
-def changing(path: str) -> Iterator[Changes]:
+def changing(path: str) -> Iterator[FileChanges]:
     """Changes that are committed in the end."""
-    with Changes(path) as changes:
+    with FileChanges("hdf5", path) as changes:
         yield changes
         changes.commit()
 
@@ -78,7 +78,7 @@ def store(description: Description, values: Any, first_row: int = 0) -> None:
         chunk[tuple(slice(s.start - b, s.stop - b) for s, b in zip(box, begin, strict=True))] = full[tuple(box)]
 
 
-def append(changes: Changes, name: str, row: int, values: Any) -> None:
+def append(changes: FileChanges, name: str, row: int, values: Any) -> None:
     """Write the next row of a variable, as an open file does."""
     description = hdf5.extend(changes, name, row + 1)
     assert description.shape[0] == row + 1

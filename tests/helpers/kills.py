@@ -30,7 +30,7 @@ CALLS = CALLS_OF_MACHINES.get(platform.machine(), {})
 COUNTED = {number: name for name, number in CALLS.items()}
 
 TRACE_ME, SET_OPTIONS, SYSCALL, GET_SYSCALL_INFO = 0, 0x4200, 24, 0x420E  # <linux/ptrace.h>
-MARK_CALLS, FOLLOW_THREADS, KILL_WITH_TRACER = 1, 8, 1 << 20
+MARK_CALLS, FOLLOW_THREADS, MARK_PROGRAMS, KILL_WITH_TRACER = 1, 8, 16, 1 << 20
 ALL_THREADS = 0x40000000  # __WALL
 CALL_STOP = signal.SIGTRAP | 0x80
 
@@ -96,7 +96,7 @@ def _killed_at(child: int, at: int) -> int:
     if not CALLS or (os.WIFEXITED(status) and os.WEXITSTATUS(status) == NO_TRACING):
         os.kill(child, signal.SIGKILL)
         pytest.skip("this process may trace no other")
-    _ptrace(SET_OPTIONS, child, None, MARK_CALLS | FOLLOW_THREADS | KILL_WITH_TRACER)
+    _ptrace(SET_OPTIONS, child, None, MARK_CALLS | FOLLOW_THREADS | MARK_PROGRAMS | KILL_WITH_TRACER)
     left = at
     for thread, info in _calls(child):
         if isinstance(info, int):

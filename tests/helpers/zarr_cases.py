@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from swath.formats.changes import Changes
+from swath.formats.changes import FileChanges
 from swath.formats.description import NewArray
 
 zarr = pytest.importorskip("zarr")
@@ -84,9 +84,9 @@ def new_array(variable: str | None, shape: tuple[int, ...], dtype: Any = "<f4", 
     return NewArray(shape=shape, dtype=stored, order=tuple(range(len(shape))), variable=variable, **given)
 
 
-def changes_in(path: str | Path) -> Changes:
+def changes_in(path: str | Path) -> FileChanges:
     """Changes of a store that need not be taken back after a kill."""
-    return Changes(str(path), is_durable=False)
+    return FileChanges("zarr", str(path), is_new=True)
 
 
 def files_of(path: str | Path) -> dict[str, bytes]:

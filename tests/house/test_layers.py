@@ -22,7 +22,7 @@ LAYERS = (
     {"base", "space", "simulated"},
     {"ranks"},
     {"formats"},
-    {"store", "throttle"},
+    {"store", "throttle", "trace"},
     {"files"},
     {"array"},
     {"advice", "calibration", "copying", "fft", "recompute", "xarray"},

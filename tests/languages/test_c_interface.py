@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import installed_library
-from installed_library import MPICH, OPENMPI, ROOT, WHEEL, Mpi, prefix_for, run, surroundings
+from installed_library import MPIS, ROOT, Mpi, prefix_for, run, surroundings
 
 EXAMPLES = ROOT / "examples/c"
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
@@ -22,14 +22,7 @@ ROWS, COLUMNS = 45, 90
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(installed_library.BUILD_SECONDS_MAX + 100)]
 
 
-@pytest.fixture(
-    params=[
-        WHEEL,
-        pytest.param(OPENMPI, marks=pytest.mark.exhaustive),  # the library is compiled once more for each
-        pytest.param(MPICH, marks=pytest.mark.exhaustive),
-    ],
-    ids=lambda mpi: mpi.name,
-)
+@pytest.fixture(params=MPIS, ids=lambda mpi: mpi.name)
 def mpi(request: pytest.FixtureRequest) -> Mpi:
     found: Mpi = request.param
     return found

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,21 +15,10 @@ import pytest
 
 import installed_library
 import swath
-from installed_library import MPICH, OPENMPI, ROOT, WHEEL, Mpi, prefix_for, run, surroundings
-from tree import PROGRAMS
+from fortran_programs import HERE, compiled, fortran_prefix, parallel, written
+from installed_library import MPICH, MPIS, ROOT, Mpi, options_for, run, surroundings, with_ccache
 
 EXAMPLES = ROOT / "examples/fortran"
-HERE = PROGRAMS / "fortran"
-FLAGS = [
-    "-std=f2018",
-    "-Wall",
-    "-Wextra",
-    "-Wno-uninitialized",
-    "-Wno-maybe-uninitialized",
-    "-Wno-compare-reals",
-    "-fcheck=all",
-]
-FLAGS += ["-ffree-line-length-none", "-Wno-conversion"]
 KINDS = {
     "i1": "integer(int8)",
     "i2": "integer(int16)",
@@ -40,57 +31,17 @@ KINDS = {
 }
 SUFFIXES = {"c8": [".npy"], "c16": [".npy", ".zarr"]}
 ALL_SUFFIXES = [".npy", ".nc3", ".nc4", ".h5", ".zarr"]
-CASES_A_KIND = 24
+CASES_A_PROGRAM = 60  # the compiler needs more than twice as long for twice as many
+PROGRAMS_A_KIND = int(os.environ.get("SWATH_FORTRAN_PROGRAMS", "2"))
+"""21: 10,000 cases of all kinds together."""
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(installed_library.BUILD_SECONDS_MAX + 100)]
 
 
-@pytest.fixture(
-    params=[
-        WHEEL,
-        pytest.param(OPENMPI, marks=pytest.mark.exhaustive),  # the library is compiled once more for each
-        pytest.param(MPICH, marks=pytest.mark.exhaustive),
-    ],
-    ids=lambda mpi: mpi.name,
-)
+@pytest.fixture(params=MPIS, ids=lambda mpi: mpi.name)
 def mpi(request: pytest.FixtureRequest) -> Mpi:
     found: Mpi = request.param
     return found
-
-
-def fortran_prefix(mpi: Mpi = WHEEL) -> Path:
-    if shutil.which("gfortran") is None:
-        pytest.skip("gfortran is not installed")
-    prefix = prefix_for(mpi)
-    if not (prefix / "include/swath/fortran/swath.mod").exists():
-        pytest.skip("Swath was built without Fortran")
-    return prefix
-
-
-def compiled(source: Path, prefix: Path, *more: str) -> Path:
-    config = prefix / "bin/swath-config"
-    program = source.with_suffix("")
-    flags = run([config, "--fflags"]).split()
-    run(
-        ["gfortran", *FLAGS, *more, source, *flags, *run([config, "--flibs"]).split(), "-o", program], cwd=source.parent
-    )
-    return program
-
-
-def parallel(source: Path, folder: Path, prefix: Path, mpi: Mpi) -> Path:
-    """A program with ranks. The wheel of MPICH has no Fortran: the few calls that are needed come from C there."""
-    text = source.read_text()
-    if mpi is not WHEEL:
-        return compiled(written(folder, source.name, text), prefix)
-    run([mpi.mpicc, "-c", HERE / "mpi_of_c.c", "-o", folder / "c.o"], cwd=folder)
-    run(["gfortran", "-c", HERE / "mpi_of_c.f90", "-o", folder / "f.o"], cwd=folder)
-    return compiled(written(folder, source.name, text.replace("use mpi_f08", "use mpi_of_c")), prefix, "f.o", "c.o")
-
-
-def written(folder: Path, name: str, text: str) -> Path:
-    source = folder / name
-    source.write_text(text)
-    return source
 
 
 # ---- Arrays of all kinds and ranks -----------------------------------------------------------------------------------
@@ -159,13 +110,18 @@ def case_text(kind: str, section: Section, path: str) -> str:
 """
 
 
+def program_text(cases: str) -> str:
+    return f"program kinds\n  use, intrinsic :: iso_fortran_env\n  use swath\n  implicit none\n{cases}end program\n"
+
+
+@pytest.mark.parametrize("number", range(PROGRAMS_A_KIND))
 @pytest.mark.parametrize("kind", KINDS)
-def test_sections_of_all_ranks_are_written_and_read(tmp_path: Path, kind: str) -> None:
+def test_sections_of_all_ranks_are_written_and_read(tmp_path: Path, kind: str, number: int) -> None:
     prefix = fortran_prefix()
-    random_of = random.Random(kind)
+    random_of = random.Random(f"{kind} {number}")
     cases = {}
     text = ""
-    for case in range(CASES_A_KIND):
+    for case in range(CASES_A_PROGRAM):
         section = Section(random_of, case % 6)
         suffixes = SUFFIXES.get(kind, ALL_SUFFIXES)
         path = f"{kind}_{case}{suffixes[case % len(suffixes)]}"
@@ -173,8 +129,7 @@ def test_sections_of_all_ranks_are_written_and_read(tmp_path: Path, kind: str) -
             path = path.replace(".nc3", ".npy")
         cases[path] = section
         text += case_text(kind, section, path)
-    source = f"program kinds\n  use, intrinsic :: iso_fortran_env\n  use swath\n  implicit none\n{text}end program\n"
-    program = compiled(written(tmp_path, "kinds.f90", source), prefix)
+    program = compiled(written(tmp_path, "kinds.f90", program_text(text)), prefix)
     run([program], cwd=tmp_path, env=surroundings(prefix))
     for path, section in cases.items():
         memory = (np.arange(1, np.prod(section.memory) + 1) % 100).reshape(section.memory, order="F")
@@ -203,7 +158,7 @@ def test_the_first_program(tmp_path: Path) -> None:
 @pytest.mark.parametrize("ranks", [1, 2, 4])
 def test_a_dump_and_its_restart_by_ranks_of_mpi(tmp_path: Path, mpi: Mpi, ranks: int) -> None:
     prefix = fortran_prefix(mpi)
-    program = parallel(EXAMPLES / "dump.f90", tmp_path, prefix, mpi)
+    program = parallel(EXAMPLES / "dump.f90", tmp_path, mpi)
     told = run([*mpi.mpiexec, "-n", str(ranks), program], cwd=tmp_path, env=surroundings(prefix))
     assert f"wrote and read 3 records by {ranks} ranks" in told
     netCDF4 = pytest.importorskip("netCDF4")
@@ -221,7 +176,7 @@ def test_a_dump_and_its_restart_by_ranks_of_mpi(tmp_path: Path, mpi: Mpi, ranks:
 @pytest.mark.parametrize("ranks", [1, 3])
 def test_shares_selections_and_errors_of_ranks(tmp_path: Path, mpi: Mpi, ranks: int) -> None:
     prefix = fortran_prefix(mpi)
-    program = parallel(HERE / "shares.f90", tmp_path, prefix, mpi)
+    program = parallel(HERE / "shares.f90", tmp_path, mpi)
     told = run([*mpi.mpiexec, "-n", str(ranks), program], cwd=tmp_path, env=surroundings(prefix))
     lines = [line.split(" ", 1) for line in told.splitlines() if " " in line]
     assert len(lines) == 4 * ranks
@@ -269,3 +224,57 @@ def test_an_error_stops_the_program_with_the_message(tmp_path: Path) -> None:
     assert done.returncode != 0
     assert "none.nc" in done.stderr
     assert done.stdout == ""
+
+
+# ---- Other ways to build it ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.exhaustive  # the compiler of LLVM is large
+def test_flang_builds_the_module_and_sections_are_right(tmp_path: Path) -> None:
+    flang = shutil.which("flang-new-19") or shutil.which("flang-new-20") or shutil.which("flang")
+    if flang is None or not MPICH.mpicc.exists():
+        pytest.skip("flang 19 (Debian: flang-19), or Debian's MPICH, is not installed")
+    options = [one for one in options_for(MPICH) if "FORTRAN" not in one]
+    build, prefix = tmp_path / "build", tmp_path / "prefix"
+    options += ["-DSWATH_BUILD_FORTRAN=ON", f"-DCMAKE_Fortran_COMPILER={flang}"]
+    run(["cmake", "-S", ROOT, "-B", build, *options], env=with_ccache())
+    run(
+        ["cmake", "--build", build, "--target", "swath_library"], installed_library.BUILD_SECONDS_MAX, env=with_ccache()
+    )
+    run(["cmake", "--install", build, "--component", "library", "--prefix", prefix])
+    flags = run([prefix / "bin/swath-config", "--fflags", "--flibs"]).split()
+    random_of = random.Random("flang")
+    for kind in ("i2", "f4", "c16"):
+        paths = [f"{kind}_{case}.npy" for case in range(24)]
+        text = "".join(case_text(kind, Section(random_of, case % 6), path) for case, path in enumerate(paths))
+        source = written(tmp_path, f"{kind}.f90", program_text(text))
+        run([flang, source, *flags, "-o", tmp_path / kind], cwd=tmp_path)
+        run([tmp_path / kind], cwd=tmp_path, env=surroundings(prefix))
+
+
+@pytest.mark.exhaustive  # fpm comes from PyPI, in an environment of its own
+def test_fpm_builds_a_program_with_the_module(tmp_path: Path) -> None:
+    fortran_prefix()
+    if not MPICH.mpicc.exists():
+        pytest.skip("Debian's MPICH is not installed")
+    run([sys.executable, "-m", "venv", tmp_path / "fpm"])
+    run([tmp_path / "fpm/bin/python", "-m", "pip", "--quiet", "install", "fpm"])
+    shutil.copytree(ROOT / "bindings/fortran", tmp_path / "swath")
+    (tmp_path / "program/app").mkdir(parents=True)
+    shutil.copy(EXAMPLES / "dump.f90", tmp_path / "program/app/main.f90")
+    (tmp_path / "program/fpm.toml").write_text(
+        'name = "dump"\n[build]\nexternal-modules = ["mpi_f08"]\n[dependencies]\nswath = { path = "../swath" }\n'
+    )
+    config = fortran_prefix(MPICH) / "bin/swath-config"
+    env = surroundings(config.parent.parent) | {
+        "FPM_FC": str(MPICH.mpifort),
+        "FPM_CC": str(MPICH.mpicc),
+        "FPM_FFLAGS": "-DSWATH_FORTRAN_MPI_F08",
+        "FPM_CFLAGS": run([config, "--cflags"]).strip(),
+        "FPM_LDFLAGS": run([config, "--mpi", "--libs"]).strip(),
+    }
+    fpm = [tmp_path / "fpm/bin/fpm"]
+    run([*fpm, "build"], 300, cwd=tmp_path / "program", env=env)
+    run([*fpm, "install", "--prefix", tmp_path / "made"], 300, cwd=tmp_path / "program", env=env)
+    told = run([*MPICH.mpiexec, "-n", 3, tmp_path / "made/bin/dump"], cwd=tmp_path, env=env)
+    assert "wrote and read 3 records by 3 ranks" in told

@@ -14,7 +14,7 @@ import pytest
 
 import installed_library
 import swath
-from installed_library import MPICH, OPENMPI, ROOT, WHEEL, Mpi, compiled, prefix_for, run, surroundings
+from installed_library import MPIS, ROOT, WHEEL, Mpi, compiled, prefix_for, run, surroundings
 from tree import PROGRAMS
 
 STEPS = 3
@@ -24,11 +24,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(installed_library.BUILD_SECO
 
 
 @pytest.fixture(
-    params=[
-        WHEEL,
-        pytest.param(OPENMPI, marks=pytest.mark.exhaustive),  # the library is compiled once more for each
-        pytest.param(MPICH, marks=pytest.mark.exhaustive),
-    ],
+    params=[WHEEL, *(pytest.param(one, marks=pytest.mark.exhaustive) for one in MPIS if one is not WHEEL)],
     ids=lambda mpi: mpi.name,
 )
 def mpi(request: pytest.FixtureRequest) -> Mpi:

@@ -17,7 +17,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from installed_library import ROOT, run
+from installed_library import MPICH, OPENMPI, ROOT, Mpi, run
+from swath import _core
 from swath.ranks.loaded_mpi import FAMILIES
 
 BUILD_SECONDS_MAX = 900
@@ -282,6 +283,37 @@ def test_a_program_of_c_dumps_and_goes_on(
     installed.python(shown, path, tmp_path / "t.npy")
     expected = np.arange(1, 6)[:, None, None] * np.arange(1.0, 91.0) * np.ones((5, 45, 90))
     np.testing.assert_array_equal(np.load(tmp_path / "t.npy"), expected)
+
+
+def everything(installed: Environment, cc: str, folder: Path, mpicc: Path, mpiexec: list[object], ranks: int) -> str:
+    """What the program of all formats prints, built against the wheel for an MPI."""
+    env = {**os.environ, "PATH": f"{installed.folder / 'bin'}{os.pathsep}{os.environ['PATH']}", "MPICC": str(mpicc)}
+    flags = run(["swath-config", "--mpi", "--cflags", "--libs"], env=env).split()
+    run([cc, "-std=c99", ROOT / "tests/programs/installed/everything.c", *flags, "-o", folder / "everything"])
+    env = {**installed.variables, "PATH": env["PATH"], "SWATH_HDF5": _core.hdf5_library()["path"]}
+    return run([*mpiexec, "-n", ranks, folder / "everything"], env=env, cwd=folder)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+def test_a_program_of_c_makes_files_of_every_format(
+    installed: Environment, cc: str, tmp_path: Path, ranks: int
+) -> None:
+    programs = installed.folder / "bin"
+    assert everything(installed, cc, tmp_path, programs / "mpicc", [programs / "mpiexec"], ranks).endswith("right\n")
+
+
+def test_a_program_of_c_uses_the_standard_abi_of_mpi(with_mpich: Environment, cc: str, tmp_path: Path) -> None:
+    programs = with_mpich.folder / "bin"
+    told = everything(with_mpich, cc, tmp_path, programs / "mpicc_abi", [programs / "mpiexec"], 3)
+    assert told.endswith("right\n")
+    assert "libmpi_abi.so" in run([shutil.which("readelf") or "readelf", "-d", tmp_path / "everything"])
+
+
+@pytest.mark.parametrize("mpi", [MPICH, OPENMPI], ids=lambda mpi: mpi.name)
+def test_a_program_of_c_uses_the_mpi_of_the_system(with_mpich: Environment, cc: str, tmp_path: Path, mpi: Mpi) -> None:
+    if not mpi.mpicc.exists():
+        pytest.skip(f"{mpi.mpicc} is not installed")
+    assert everything(with_mpich, cc, tmp_path, mpi.mpicc, list(mpi.mpiexec), 3).endswith("right\n")
 
 
 def test_a_program_without_mpi_needs_the_wheel_only(with_mpich: Environment, cc: str, tmp_path: Path) -> None:

@@ -1,10 +1,10 @@
-"""Makes the inputs beside it: rings of water and of ammonia, each molecule with a hydrogen bond to the next.
+"""Makes the inputs in this folder: rings of water and of ammonia, each molecule with a hydrogen bond to the next.
 
     python applications/scf/inputs/clusters.py
 
 writes `small.xyz`, `medium.xyz` and `dimer.xyz` again. The paper (Kandaswamy,
-Kandemir, Choudhary, Bernholdt, 2002: see ../README.md) tells the numbers of basis functions of SMALL (108) and MEDIUM
-(140), not the geometries. So these are plain: molecules as they are in the gas (O–H 0.9572 Å, 104.52°; N–H 1.0124 Å,
+Kandemir, Choudhary, Bernholdt, 2002: see ../README.md) gives the numbers of basis functions of SMALL (108) and MEDIUM
+(140), not the geometries. So the geometries are plain: gas-phase molecules (O–H 0.9572 Å, 104.52°; N–H 1.0124 Å,
 106.67°) on a regular polygon, at about the distances of hydrogen bonds (O–O 2.76 Å, N–N 3.30 Å). No energy was
 minimised.
 """
@@ -34,7 +34,7 @@ def polygon(corners: int, side: float, pucker: float = 0.0) -> list[Vector]:
 
 
 def perpendicular(vector: Vector, axis: Vector) -> Vector:
-    """The direction of what is left of `vector` when its part along the unit vector `axis` is taken away."""
+    """Return the direction of the component of `vector` perpendicular to the unit vector `axis`."""
     rest = vector - (vector @ axis) * axis
     return rest / np.linalg.norm(rest)
 
@@ -71,7 +71,7 @@ def water_ring(molecules: int) -> list[list[Atom]]:
 
 
 def ammonia_ring(molecules: int) -> list[list[Atom]]:
-    """Cyclic ammonia: lone pairs look at the molecule before, the free hydrogens outwards."""
+    """Cyclic ammonia: lone pairs point at the previous molecule, the free hydrogens outwards."""
     corners = polygon(molecules, 3.30)
     return [ammonia(corner, corners[(number + 1) % molecules], corner) for number, corner in enumerate(corners)]
 
@@ -84,7 +84,7 @@ def xyz(molecules: list[list[Atom]], comment: str) -> str:
 
 
 def _rounded(atoms: list[Atom]) -> list[Atom]:
-    """To what is written, so that no zero has a sign."""
+    """Round as in the file, so that no zero has a sign."""
     return [(symbol, np.round(place, 6) + 0.0) for symbol, place in atoms]
 
 

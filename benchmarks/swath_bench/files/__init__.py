@@ -1,10 +1,10 @@
-"""Files as scientists keep them, beside netCDF4, h5py, zarr-python, xarray and nccopy.
+"""Files as scientists keep them: Swath compared with netCDF4, h5py, zarr-python, xarray and nccopy.
 
 One deflated netCDF-4 file is read (a time series, a map, by columns on several ranks), transposed and re-chunked; many
-variables are dumped; a file of many variables is opened by xarray; records are appended. Every measurement is made in a
-process of its own (one on each rank), all contenders in turn, in another order each round. `cases` says what is
-measured and who takes part, `contenders` how each does it, `sources` makes the files, `job` is one measurement,
-`program` carries it out, `checks` compares its result with NumPy, `running` starts them, `summary` and `tables` tell.
+variables are dumped; xarray opens a file of many variables; records are appended. Every measurement runs in a
+separate process (one on each rank), all contenders in turn, in another order each round. `cases` has the cases
+and their participants, `contenders` has the code of each, `sources` makes the files, `job` is one measurement,
+`program` carries it out, `checks` compares its result with NumPy, `running` starts them, `summary` and `tables` report.
 """
 
 from __future__ import annotations

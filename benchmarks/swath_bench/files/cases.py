@@ -1,4 +1,4 @@
-"""What is measured, and who takes part."""
+"""The cases, and which contenders take part."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class Case:
 
     Attributes:
         work: the method of `contenders.Contender` that does it.
-        peers: who can.
-        format: of what is written, or opened; "" where that follows from the contender.
-        on_ranks: whether several ranks do it, each independent one a part.
+        peers: the peers that can do it.
+        format: format of the written or opened file; "" if the contender determines it.
+        on_ranks: whether several ranks do it; a serial library does one part on each.
         reads: "source", "many" or "several": the file that is read, cold or warm; "": none.
         writes: whether there is a target, which must be on the medium before the clock stops.
-        wanted: Swath's seconds by the fastest peer's are at most this.
-        watches_memory: whether it is told how much memory that is not page cache it took.
+        wanted: goal for the ratio of Swath's seconds to those of the fastest peer, at most this.
+        watches_memory: whether the memory outside the page cache is measured.
     """
 
     work: str
@@ -38,7 +38,7 @@ class Case:
 
     @property
     def modules(self) -> tuple[str, ...]:
-        """What must be installed for anybody to take part: what opens, and what compares."""
+        """Return the modules that must be installed for any contender: those that open, and those that compare."""
         return ("xarray",) * (self.work == "open_many") + ("zarr",) * (self.format == "zarr")
 
 
@@ -80,4 +80,4 @@ CASES: dict[str, Case] = {
     "append-classic-live": _live("netcdf-classic", (NETCDF,)),
     "append-zarr-live": _live("zarr", (ZARR,)),
 }
-"""By their names on the command line. Live: readers see every record as soon as it is written."""
+"""Cases by their names on the command line. Live: readers see every record as soon as it is written."""

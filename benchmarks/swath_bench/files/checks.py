@@ -1,4 +1,4 @@
-"""Whether what a contender read, wrote or opened is right: everything is compared with NumPy's values.
+"""Checks of everything that a contender read, wrote or opened: it is compared with NumPy's values.
 
 Targets are read by h5py, netCDF4 and zarr-python, never by Swath.
 """
@@ -21,7 +21,7 @@ OPENED_CHECKED = (0, MANY // 2, MANY - 1)
 
 
 def check(job: Job, suffix: str, outcome: Any) -> None:
-    """WrongDataError unless what the contender returned, or left as its target, is what was asked for."""
+    """Raise WrongDataError unless the contender's result, or its target, is right."""
     work = job.what.work
     if work == "open_many":
         _opened(outcome)
@@ -53,7 +53,7 @@ def _opened(data: Any) -> None:
 
 @contextlib.contextmanager
 def _target(path: str) -> Iterator[Any]:
-    """Something that gives arrays by their names."""
+    """Return a mapping from names to arrays of the target."""
     if path.endswith(".zarr"):
         import zarr
 
@@ -87,7 +87,7 @@ def _copied(job: Job, target: Any) -> None:
 
 
 def _rechunked(job: Job, target: Any) -> None:
-    """All of a file: values, chunks, filters, attributes and coordinates."""
+    """Check a whole file: values, chunks, filters, attributes and coordinates."""
     if target.attrs["title"] not in ("several variables", b"several variables"):
         raise WrongDataError(f"title: {target.attrs['title']}")
     for name, extent in zip(DIMENSIONS, job.sizes.part_shape, strict=True):

@@ -1,4 +1,4 @@
-"""One measurement, as the processes that carry it out are told it."""
+"""One measurement, in the form that its processes get."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NAME = "t"
 DIMENSIONS = ("time", "y", "x")
 SUFFIXES = {"netcdf4": ".nc4", "netcdf-classic": ".nc", "zarr": ".zarr"}
 SMALL = "small"
-"""A folder beside the sources with the same files, small: what is done first, and not counted."""
+"""A folder next to the sources with the same files, but small: for the first run, which is not counted."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,9 +35,9 @@ class Job:
         contender: one of `contenders.CONTENDERS`.
         cache: "cold" or "warm", "" where nothing is read.
         folder: where the sources are.
-        target: where the target goes, without the suffix.
-        sizes: of everything.
-        ranks: those that do it.
+        target: path of the target, without the suffix.
+        sizes: all sizes.
+        ranks: the ranks that carry it out.
     """
 
     case: str
@@ -55,7 +55,7 @@ class Job:
 
     @property
     def comm(self) -> Ranks | None:
-        """What is given to Swath: nothing where there is one process."""
+        """Return the communicator for Swath: None for one process."""
         return self.ranks if self.ranks.size > 1 else None
 
     def small(self) -> Job:
@@ -79,7 +79,7 @@ class Job:
 
     @property
     def selection(self) -> tuple[Any, ...]:
-        """What is read of the source by this rank."""
+        """Return the selection of the source that this rank reads."""
         times, rows, columns = self.sizes.shape
         if self.what.work == "series":
             return np.s_[:, rows // 3, columns // 3]
@@ -94,19 +94,19 @@ class Job:
         return self.array()[number * times : (number + 1) * times]
 
     def bands(self) -> Iterator[slice]:
-        """Rows of chunks of the source: what a loop holds in memory."""
+        """Return the rows of chunks of the source: a loop holds one in memory."""
         rows, step = self.sizes.shape[1], self.sizes.chunks[1]
         for begin in range(0, rows, step):
             yield slice(begin, min(begin + step, rows))
 
     @property
     def dump_distribution(self) -> Distribution:
-        """A block of planes whole in the first dimension for each rank, as a simulation has it."""
+        """Return a distribution in blocks, whole along the first dimension, as a simulation has it."""
         rules = (Whole(), Block(), Block())
         return Distribution(rules, balanced_grid(rules, self.ranks.size))
 
     def dump_box(self, rank: int) -> tuple[slice, ...]:
-        """Return what a rank holds of each variable of a dump."""
+        """Return the part of each variable of a dump that a rank holds."""
         grid = self.dump_distribution.grid
         place = np.unravel_index(rank, grid)
         blocks = [block(*of) for of in zip(self.sizes.dumped, grid, map(int, place), strict=True)]
@@ -114,14 +114,14 @@ class Job:
 
     @functools.cached_property
     def dumped(self) -> list[tuple[str, Values]]:
-        """What this rank dumps: name and values, which are made before the clock runs."""
+        """Return the variables that this rank dumps: name and values, which are made before the clock runs."""
         whole = dump_values(self.sizes.dumped)
         own = whole[self.dump_box(self.ranks.rank)]
         return [(f"v{number:02}", own + number) for number in range(DUMPED)]
 
     @functools.cached_property
     def appended(self) -> list[tuple[int, str, Values]]:
-        """What is appended: number of the record, name and values."""
+        """Yield the appended records: number of the record, name and values."""
         plane = np.arange(self.sizes.record[0] * self.sizes.record[1], dtype="f4").reshape(self.sizes.record)
         names = enumerate(record_names())
         return [
@@ -141,7 +141,7 @@ def record_names() -> list[str]:
 
 
 def block(extent: int, parts: int, part: int) -> tuple[int, int]:
-    """Return where the block of one of `parts` begins, by HPF's rule, and its length."""
+    """Return the begin and the length of the block of one of `parts`, by HPF's rule."""
     size = -(-extent // parts)
     begin = min(part * size, extent)
     return begin, min(size, extent - begin)

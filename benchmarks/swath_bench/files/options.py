@@ -1,4 +1,4 @@
-"""What the benchmark of files is asked to measure, and the sizes that follow from it."""
+"""The options of the benchmark of files, and the sizes that follow from them."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ class Options:
     """Sizes of the benchmark.
 
     Attributes:
-        bytes: of the array that is read and copied, not compressed, and of all variables of a dump.
-        ranks: of the cases with several.
+        bytes: bytes of the array that is read and copied, without compression, and of all variables of a dump.
+        ranks: number of ranks of the cases with several.
         cases: names of `cases.CASES`.
         caches: the source in the page cache before each measurement, or out of it.
         peers: names of `cases.PEERS`.
-        repetitions: how often each contender is measured, in a process of its own each time.
-        records: that are appended.
-        limit_seconds: after so many without a sign of life a process is ended.
+        repetitions: how often each contender is measured, each time in a new process.
+        records: number of appended records.
+        limit_seconds: a process without a sign of life for this time is ended.
     """
 
     bytes: int = 1 << 30
@@ -55,7 +55,7 @@ class Options:
 
     @property
     def in_one_process(self) -> bool:
-        """Whether it starts no ranks, and needs no MPI."""
+        """Return whether it starts no ranks, and needs no MPI."""
         return self.ranks == 1 or not any(CASES[name].on_ranks for name in self.cases)
 
     @property
@@ -65,7 +65,7 @@ class Options:
 
 
 def quick_options() -> Options:
-    """Sizes for a look, and for tests."""
+    """Small sizes for a quick run, and for tests."""
     return Options(bytes=2 * MIB, repetitions=1, records=5)
 
 
@@ -75,5 +75,5 @@ def needs(options: Options) -> dict[str, int]:
 
 
 def peer_names() -> tuple[str, ...]:
-    """Return what `--peers` without names stands for: all."""
+    """Return the peers that `--peers` without names selects: all."""
     return PEERS

@@ -1,4 +1,4 @@
-"""What the processes of one measurement do: everything once small, then what is timed, then the comparison."""
+"""The program of one measurement: a run with small files, then the timed run, then the comparison."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from swath_bench.measure import timed
 from swath_bench.standalone import answers, memory_watch
 
 SHORT_SECONDS = 0.5
-"""In all: a measurement is repeated within its process until it has taken so long, at most TIMES_MAX times."""
+"""A measurement is repeated within its process until it has taken this time in total, at most TIMES_MAX times."""
 TIMES_MAX = 5
 SYNCS_AT_ONCE = 16
 
 
 def measure(request: dict[str, Any]) -> None:
-    """Carry out one job: the repetitions are a line of the answer, by rank 0."""
+    """Carry out one job: rank 0 writes the repetitions as a line of the answer."""
     ranks = _ranks(request["ranks"])
     sizes = Sizes(**request["sizes"])
     told = {name: request[name] for name in ("case", "contender", "cache", "folder", "target")}
@@ -51,7 +51,7 @@ def _ranks(count: int) -> Ranks:
 
 
 def once(contender: Contender, job: Job) -> dict[str, Any]:
-    """Collective. Once, from a cold or warm cache, to memory or to the medium; the result is checked, and gone then."""
+    """Collective. Run once, from a cold or warm cache, to memory or to the medium; check and remove the result."""
     _prepare(contender, job)
     outcome: list[Any] = []
     synced = [0.0]
@@ -89,7 +89,7 @@ def _prepare(contender: Contender, job: Job) -> None:
 
 
 def _sync(target: str) -> None:
-    """All files and folders of a target, several at once: they share the journal's writes; then its folder."""
+    """Sync all files and folders of a target, several at once, which share the journal's writes; then its folder."""
     inside = [os.path.join(folder, name) for folder, _, names in os.walk(target) for name in (*names, "")]
     with concurrent.futures.ThreadPoolExecutor(SYNCS_AT_ONCE) as pool:
         list(pool.map(_sync_one, inside or [target]))

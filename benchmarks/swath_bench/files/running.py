@@ -1,4 +1,4 @@
-"""Every measurement in processes of its own, all contenders of a case in turn."""
+"""Start every measurement in separate processes, all contenders of a case in turn."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ LIBRARIES = ("h5py", "netCDF4", "zarr", "xarray", "h5netcdf", "scipy", "hdf5plug
 
 
 def measure(options: Options, folder: str, keep: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """Case after case; `keep` is given what there is after each.
+    """Measure case after case; `keep` gets the results after each.
 
-    Raises BenchmarkFailedError where Swath fails, or its result is wrong: a peer that does is refused.
+    Raises BenchmarkFailedError if Swath fails, or its result is wrong; a peer that does so is refused.
     """
     folder = os.path.abspath(folder)
     launch.say("files", "making the sources")
@@ -54,7 +54,7 @@ def measure(options: Options, folder: str, keep: Callable[[dict[str, Any]], None
 
 
 def versions() -> dict[str, str]:
-    """Of the peers that are installed, and of the C libraries below them."""
+    """Return the versions of the installed peers, and of their C libraries."""
     found = {name: importlib.metadata.version(name) for name in LIBRARIES if importlib.util.find_spec(name)}
     if "h5py" in found:
         import h5py
@@ -72,7 +72,7 @@ def versions() -> dict[str, str]:
 
 
 def _cells(name: str, options: Options) -> list[dict[str, Any]]:
-    """A cell is a case from one state of the page cache; who cannot take part is refused in it from the start."""
+    """Return the cells: a case with one state of the page cache; contenders that cannot take part are refused in it."""
     case = CASES[name]
     ranks = options.ranks if case.on_ranks else 1
     names = [SWATH, *(peer for peer in case.peers if peer in options.peers)]
@@ -105,7 +105,7 @@ def _measure(cells: list[dict[str, Any]], options: Options, folder: str) -> None
 
 
 def _turns(cells: list[dict[str, Any]], rounds: int) -> Iterator[tuple[int, tuple[dict[str, Any], str]]]:
-    """Round after round, all contenders from all states of the cache, in another order each time."""
+    """Yield all contenders with all states of the cache, round after round, in another order each time."""
     for number in range(rounds):
         turns = list(itertools.chain.from_iterable(((cell, who) for who in cell["contenders"]) for cell in cells))
         for turn in shuffled(turns, number):
@@ -113,7 +113,7 @@ def _turns(cells: list[dict[str, Any]], rounds: int) -> Iterator[tuple[int, tupl
 
 
 def _run(cell: dict[str, Any], who: str, options: Options, folder: str) -> tuple[list[dict[str, Any]], str]:
-    """Return the repetitions of one process, or of one on each rank, and why there are none, or ""."""
+    """Return the repetitions of one process, or of one on each rank, and the reason if there are none, or ""."""
     ranks = cell["ranks"]
     program = Program(
         Made(THIS_PYTHON, sys.prefix, {}),

@@ -1,4 +1,4 @@
-"""Sizes of what is read, copied, dumped and appended; all follow from two numbers."""
+"""Sizes of the reads, copies, dumps and records; all follow from two numbers."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import math
 Shape = tuple[int, ...]
 
 PLANE = (720, 1000)
-"""Of the array, where there are bytes enough for LEAST_TIMES of them; else a half of each, a quarter, …"""
+"""Size of the array's maps, if there are bytes enough for LEAST_TIMES of them; else a half of each, a quarter, …"""
 LEAST_TIMES = 24
 LEAST_BYTES = 1 << 16
 CHUNK = (30, 72, 100)
-"""864 KB: what HDF5's default cache of chunks holds whole, in all versions."""
+"""864 KB: HDF5's default chunk cache can hold this, in all versions."""
 SERIES_CHUNK = (None, 24, 25)
-"""What is made by a re-chunking: whole series."""
+"""Chunks after a re-chunking: whole series."""
 SEVERAL = 5
 """Variables of the file that is re-chunked as a whole: each has a part of the array's times."""
 MANY = 100

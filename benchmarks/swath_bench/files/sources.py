@@ -1,4 +1,4 @@
-"""The files that are read, made once for all: as today's libraries leave them, not as Swath does."""
+"""The source files, which are made once: by other libraries, not by Swath."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from swath_bench.files.sizes import LEAST_BYTES, MANY, Sizes
 
 DEFLATE_LEVEL: Literal[4] = 4
 LEVELS = 32
-"""Of a unit: what measured values are rounded to."""
+"""Measured values are rounded to this fraction of a unit."""
 SEED = 1
 MANY_SHAPE = (12, 18, 36)
 
 
 def check_can_make() -> None:
-    """Raises UnsupportedError where the libraries that make the sources are not there."""
+    """Raise UnsupportedError if the libraries that make the sources are missing."""
     try:
         import h5py  # noqa: F401
         import netCDF4  # noqa: F401
@@ -31,7 +31,7 @@ def check_can_make() -> None:
 
 
 def make(folder: str, sizes: Sizes) -> dict[str, int]:
-    """Make all sources in `folder`, and small ones below it; return how many bytes each of the large ones takes."""
+    """Make all sources in `folder`, and small ones below it; return the bytes of each large one."""
     check_can_make()
     small = os.path.join(folder, SMALL)
     os.makedirs(small)
@@ -102,7 +102,7 @@ def _several(path: str, array: Any, sizes: Sizes) -> None:
 
 
 def _zarr(path: str, array: Any, chunks: tuple[int, ...]) -> None:
-    """Nothing where zarr-python is not installed: it is refused by that name when it is its turn."""
+    """Make a Zarr store, or nothing without zarr-python: then zarr is refused by name in its turn."""
     try:
         import zarr
     except ImportError:
@@ -113,7 +113,7 @@ def _zarr(path: str, array: Any, chunks: tuple[int, ...]) -> None:
 
 
 def zarr_deflate() -> Any:
-    """Return what is deflate with shuffle in Zarr."""
+    """Return the codec of Zarr that corresponds to deflate with shuffle."""
     from zarr.codecs import BloscCodec
 
     return BloscCodec(cname="zlib", clevel=DEFLATE_LEVEL, shuffle="shuffle")
@@ -144,7 +144,7 @@ def _many(folder: str) -> None:
     data.to_netcdf(os.path.join(folder, "many.nc"), engine="netcdf4", format="NETCDF3_64BIT")
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that consolidated metadata are no part of Zarr 3 yet
+            warnings.simplefilter("ignore")  # zarr-python warns that consolidated metadata are not part of Zarr 3 yet
             data.to_zarr(os.path.join(folder, "many.zarr"))
     except ImportError:
         return

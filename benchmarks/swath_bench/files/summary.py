@@ -1,4 +1,4 @@
-"""What follows from the measurements: Swath beside the fastest peer, and what was wanted."""
+"""Conclusions from the measurements: Swath compared with the fastest peer, and with the goals."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ TWICE = 0.5
 
 
 def summarise(result: dict[str, Any]) -> dict[str, Any]:
-    """Of every cell the median and range of each contender, and Swath's median ÷ that of the fastest peer.
+    """Return for every cell median and range of each contender, and Swath's median ÷ that of the fastest peer.
 
-    "missed" are the cells whose ratio is above what is wanted of their case; a contender that was refused in any round
+    "missed" are the cells whose ratio is above the goal of their case; a contender that was refused in any round
     is not compared.
     """
     cells = [_cell(cell) for cell in result["cells"]]
@@ -31,7 +31,7 @@ def summarise(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def in_words(cell: dict[str, Any]) -> str:
-    """Return what a cell is called."""
+    """Return the name of a cell."""
     return " ".join(filter(None, (cell["case"], cell["cache"])))
 
 

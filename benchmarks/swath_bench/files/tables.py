@@ -20,7 +20,7 @@ NOTE = (
 
 
 def show(console: Console, result: dict[str, Any]) -> None:
-    """Every cell, how many are slower than is wanted, and who did not take part, and why."""
+    """Print every cell, the number of cells that miss the goal, and the absent contenders with their reasons."""
     summary, options = result["summary"], result["options"]
     shape = " × ".join(f"{extent:,}" for extent in result["sources"]["shape"])
     stored = units.in_bytes(result["sources"]["source.nc4"])

@@ -1,10 +1,10 @@
 """MADbench: tasks in lock-step that write, read, and read again their chunks of large matrices.
 
 Source: Seelam, Kerstens, Teller, *Throttling I/O Streams to Accelerate File-IO Performance*, section 4, after Borrill,
-Carter, Oliker, Skinner (2005); our own code. `problem` says what belongs to whom, `options` what may be asked,
-`running` goes through the phases on one task, `work` computes or sleeps (by `algebra`), `files` moves the chunks
-through Swath, `records` has TIO and LBSTIO, `series` the runs that show what throttling is for, `peers` who else can
-read the chunks, `summary` what follows from the numbers, `tables` prints them as the paper does, `report` draws its
+Carter, Oliker, Skinner (2005); the code is our own. `problem` says which task has which rows, `options` has the
+options, `running` goes through the phases on one task, `work` computes or sleeps (by `algebra`), `files` moves the
+chunks through Swath, `records` has TIO and LBSTIO, `series` the runs that show the use of throttling, `peers` the other
+readers of the chunks, `summary` the conclusions, `tables` prints the numbers as the paper does, `report` draws its
 figures.
 """
 
@@ -27,11 +27,11 @@ from swath_bench.madbench.tables import show
 __all__ = ["Options", "measure", "needs", "peer_names", "quick_options", "run", "show", "summarise", "title_of"]
 
 ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "SWATH_PROFILE": "none"}
-"""Of the tasks, where nothing else is asked for: one core each, and no throttle knows anything when a run begins."""
+"""Default environment of the tasks: one core each, and a throttle without learned numbers when a run begins."""
 
 
 def measure(options: Options, folder: str, keep: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """Measure one run after the other, then the peers. `keep` is given what was measured so far after each."""
+    """Measure one run after the other, then the peers. `keep` gets the results so far after each."""
     result: dict[str, Any] = {"runs": [], "peers": []}
     asked = must_show(options) if options.series == "must-show" else (("", run) for run in runs_of(options))
     for group, of_one in asked:
@@ -47,7 +47,7 @@ def measure(options: Options, folder: str, keep: Callable[[dict[str, Any]], None
 
 
 def peer_names() -> tuple[str, ...]:
-    """Return what `--peers` without names stands for."""
+    """Return the peers that `--peers` without names selects."""
     return PEERS
 
 

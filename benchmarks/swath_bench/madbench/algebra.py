@@ -1,7 +1,7 @@
 """The linear algebra of compute mode: dense matrices, their rows dealt out in blocks among the ranks of a group.
 
 No library for distributed dense matrices comes as a wheel (the bindings of ScaLAPACK need one that was built for the
-MPI that is installed), and what MADbench needs is short by NumPy's kernels: an inverse of a positive definite matrix by
+installed MPI). With NumPy's kernels the code for MADbench is short: an inverse of a positive definite matrix by
 block Gauss-Jordan elimination, which needs no pivoting there and keeps every rank busy to the end (2 N³ flops), and a
 product by panels. In both each block of rows is broadcast once; a rank holds its rows and one panel.
 
@@ -23,13 +23,13 @@ from swath_bench.madbench.problem import Values
 MULTIPOLES = 2
 """Of a bin."""
 FIRST_MULTIPOLE = 2
-"""The monopole and the dipole are no part of what is estimated."""
+"""The monopole and the dipole are not estimated."""
 NOISE_VARIANCE = 0.1
 """N is this times the identity: white noise."""
 
 
 def directions(pixels: int, seed: int) -> Values:
-    """Return where the pixels are: (pixels, 3) unit vectors, the same on every rank."""
+    """Return the directions of the pixels: (pixels, 3) unit vectors, the same on every rank."""
     points = np.random.default_rng(seed).standard_normal((pixels, 3))
     return np.asarray(points / np.linalg.norm(points, axis=1, keepdims=True))
 
@@ -60,7 +60,7 @@ class Dealt:
         self.rows = np.array([row for first, last in self._own() for row in range(first, last)], dtype=np.intp)
 
     def panels(self) -> Iterator[tuple[int, int, int, slice | None]]:
-        """Every block: first row, end, its owner, and where this rank has it (None: it has not)."""
+        """Yield every block: first row, end, owner, and its position on this rank (None: on another rank)."""
         place = 0
         for number, first in enumerate(range(0, self.pixels, self.block)):
             last = min(first + self.block, self.pixels)

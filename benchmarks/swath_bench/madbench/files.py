@@ -23,10 +23,10 @@ METHOD = "direct"
 
 
 class ChunkFiles:
-    """This task's chunks. Every task opens its file by itself: it waits for others at the paper's barriers alone.
+    """This task's chunks. Every task opens its file independently: it waits for others only at the paper's barriers.
 
-    In own files a chunk is a bin of an array (bins, rows of the task, pixels); in the shared file, (bins, pixels,
-    pixels), it is rows of a bin. Tasks without rows have no file.
+    In separate files a chunk is a bin of an array (bins, rows of the task, pixels); in the shared file, (bins, pixels,
+    pixels), it is a range of rows of a bin. Tasks without rows have no file.
 
     Attributes:
         path: of this task's file.
@@ -54,7 +54,7 @@ class ChunkFiles:
         return rows * self._shape[2] * VALUE_BYTES
 
     def create(self, writers: str) -> None:
-        """Collective. New files, open for writing by so many at a time."""
+        """Collective. Create the files, open for writing by this number of tasks at a time."""
         streams: Streams = {"read": None, "write": streams_of(writers)}
         if self._shared:
             if self._ranks.rank == 0:
@@ -75,7 +75,7 @@ class ChunkFiles:
             )
 
     def open(self, readers: str) -> None:
-        """Open for reading by so many at a time."""
+        """Open for reading by this number of tasks at a time."""
         if self.chunk_bytes:
             self._open("r", {"read": streams_of(readers)})
 
@@ -104,12 +104,12 @@ class ChunkFiles:
         return (number, slice(self._first, self._last)) if self._shared else (number, slice(None))
 
     def sync(self) -> None:
-        """What was written is on the medium."""
+        """Sync the writes to the medium."""
         if self._array is not None:
             self._array.sync()
 
     def decisions(self) -> list[dict[str, Any]]:
-        """Return what the throttle has decided about the target of this task's open file, and why."""
+        """Return the throttle's decisions, with reasons, for the target of this task's open file."""
         status = None if self._array is None else self._array.streams
         return [] if status is None else [_as_plain(decision) for decision in status.decisions]
 
@@ -120,9 +120,9 @@ class ChunkFiles:
             array.close()
 
     def prepare_cache(self, cache: str) -> tuple[int, int] | None:
-        """Collective. Out of the page cache, or into it; how much of this task's file is there, and of how many bytes.
+        """Collective. Drop the file from the page cache, or load it; return the cached bytes, and the file's bytes.
 
-        None where this task has no file of its own, or the kernel does not tell; in virtual time nothing is done.
+        None if this task has no separate file, or the kernel does not report it; in virtual time nothing is done.
         """
         told = None
         if self._engine is None and self.chunk_bytes and not (self._shared and self._ranks.rank):
@@ -145,7 +145,7 @@ class ChunkFiles:
         self.discard()
 
     def discard(self) -> None:
-        """Close and remove this task's file, whatever the others are at."""
+        """Close and remove this task's file, without waiting for the others."""
         self.close()
         if not self._shared or self._ranks.rank == 0:
             with contextlib.suppress(FileNotFoundError):
@@ -153,7 +153,7 @@ class ChunkFiles:
 
 
 def disk_name(path: str) -> str:
-    """Of the modelled disk of a run in virtual time whose files are at `path`."""
+    """Return the disk name for a run in virtual time whose files are at `path`."""
     return os.path.basename(path)
 
 

@@ -1,4 +1,4 @@
-"""What MADbench is asked to run: the problem, and who may read and write at a time, on which disk."""
+"""The options of MADbench: the problem, the numbers of readers and writers at a time, and the disk."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ MEBIBYTE = 1 << 20
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """The benchmark's parameters; where one is a list, all combinations are run.
+    """The benchmark's parameters. All combinations of list parameters are run.
 
     Attributes:
-        tasks: ranks.
-        pixels: of the map: matrices have so many rows and columns of 8-byte numbers.
-        bins: matrices, and so chunks of a task and steps of a phase.
+        tasks: number of ranks.
+        pixels: pixels of the map: the rows, and the columns, of the matrices of 8-byte numbers.
+        bins: number of matrices, of chunks of a task, and of steps of a phase.
         gangs: groups of tasks among which the bins of W are dealt.
         block: rows of a block of the linear algebra.
-        writers: who may write at a time: a number, "all" (no throttling) or "auto".
-        readers: the same of reading.
+        writers: number of tasks that may write at a time: a number, "all" (no throttling) or "auto".
+        readers: the same for reading.
         shared_file: all tasks in one file, bins × pixels × pixels; else a file for each task.
         compute: real linear algebra; else sleeping for as long as the flops would take.
-        flops_rate: of a task, a second, where it sleeps.
+        flops_rate: flops a second of a task that sleeps.
         verify: compare every element; else a checksum, and the ends of every row.
-        caches: what is in the page cache before a phase that reads: "cold", nothing. Modelled disks have none.
-        disks: modelled disks by name; none: the folder as it is.
+        caches: the page cache before a phase that reads: "cold" is empty. Modelled disks have no cache.
+        disks: modelled disks by name; none: the disk of the folder.
         switch_to: a modelled disk that the disk turns into when W begins.
         virtual: tasks are simulated, in one process, and so is time; needs a modelled disk.
-        series: "grid", or "must-show": a set of runs of its own on all modelled disks.
-        peers: who else reads the same chunks: "romio", "numpy".
-        seed: of pixels' places and of the simulation.
+        series: "grid", or "must-show": a fixed set of runs on all modelled disks.
+        peers: other readers of the same chunks: "romio", "numpy".
+        seed: seed of the pixels' positions and of the simulation.
     """
 
     tasks: int = 4
@@ -108,17 +108,17 @@ class Options:
 
     @property
     def problem(self) -> Problem:
-        """The sizes, and what belongs to whom."""
+        """The sizes, and the division among the tasks."""
         return Problem(self.pixels, self.bins, self.tasks, self.gangs, self.block)
 
     @property
     def in_one_process(self) -> bool:
-        """Whether no ranks are started, so that no MPI is needed."""
+        """Return whether no ranks are started, so that no MPI is needed."""
         return (self.virtual or self.series == "must-show") and not self.peers
 
     @property
     def only_disk(self) -> str | None:
-        """Of one run: its modelled disk; None: the folder as it is."""
+        """Return the modelled disk of one run; None: the disk of the folder."""
         return self.disks[0] if self.disks else None
 
 
@@ -155,7 +155,7 @@ def runs_of(options: Options) -> Iterator[Options]:
 
 
 def needs(options: Options) -> dict[str, int]:
-    """Return bytes of disk and memory that it takes: all chunks, also in the page cache, and what the tasks hold."""
+    """Return the needed bytes of disk and memory: all chunks, also in the page cache, and what the tasks hold."""
     matrix = options.pixels**2 * 8
     held = 6 * matrix + (2 * matrix if options.verify and options.compute else 0)
     return {

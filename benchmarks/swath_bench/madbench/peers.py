@@ -1,4 +1,4 @@
-"""Who else reads the chunks: ROMIO and plain NumPy beside Swath, the same files, the same access."""
+"""Other readers of the chunks: ROMIO and plain NumPy, compared with Swath on the same files."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Reader(Protocol):
 
 
 class SwathReader:
-    """Swath, so many at a time."""
+    """Swath, with a limit of readers at a time."""
 
     def __init__(self, files: ChunkFiles, readers: str) -> None:
         self._files, self._readers = files, readers
@@ -50,7 +50,7 @@ class SwathReader:
 
 
 class NumpyReader:
-    """`numpy.fromfile`, nothing else."""
+    """Plain `numpy.fromfile`."""
 
     def __init__(self, files: ChunkFiles) -> None:
         self._files = files
@@ -69,7 +69,7 @@ class NumpyReader:
 
 
 class RomioReader:
-    """`MPI.File` of the MPI that is installed, each task its own file by itself."""
+    """`MPI.File` of the installed MPI; each task opens its own file independently."""
 
     def __init__(self, files: ChunkFiles) -> None:
         self._files = files
@@ -92,7 +92,7 @@ class RomioReader:
 def run(ranks: Ranks, path: str, options: Options) -> dict[str, Any]:
     """Collective. Writes the chunks, then lets each contender read them all, in invD's steps; from a cold page cache.
 
-    Raises WrongDataError where one reads other numbers than were written.
+    Raises WrongDataError if a contender reads wrong numbers.
     """
     files = ChunkFiles(ranks, path, options)
     contenders: dict[str, Reader] = {

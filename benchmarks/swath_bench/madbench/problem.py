@@ -1,4 +1,4 @@
-"""The sizes of MADbench, and what belongs to whom: pure arithmetic.
+"""The sizes of MADbench, and the division of the matrices among the tasks: pure arithmetic.
 
 Source: Seelam, Kerstens, Teller, *Throttling I/O Streams to Accelerate File-IO Performance*, section 4. A bin's matrix
 has pixels² numbers of 8 bytes; each of P tasks has its rows of every matrix, one chunk a bin.
@@ -29,8 +29,8 @@ PATTERN_CHUNKS_MAX = 1 << (53 - PATTERN_SHIFT)
 class Problem:
     """Matrices of pixels × pixels, one for each bin, and the tasks that work on them.
 
-    In files and between phases a task has a contiguous block of rows; to compute, blocks of `block` rows are dealt out
-    in turn among the tasks of a gang, so that all have as much to do.
+    In files and between phases a task has a contiguous block of rows. For computing, blocks of `block` rows are dealt
+    out in turn among the tasks of a gang, so that all have the same work.
     """
 
     pixels: int
@@ -51,7 +51,7 @@ class Problem:
 
     @property
     def chunks(self) -> Distribution:
-        """Whose rows are whose in the files."""
+        """Return the distribution of the rows in the files."""
         return Distribution((Block(), Whole()), (self.tasks, 1))
 
     def rows(self, task: int) -> tuple[int, int]:
@@ -69,7 +69,7 @@ class Problem:
         return task // self.gang_tasks
 
     def dealt(self, gang: int | None = None) -> Distribution:
-        """Whose rows are whose while a gang computes; without one, while all tasks do."""
+        """Return the distribution of the rows while a gang computes; without a gang, while all tasks do."""
         first, count = (0, self.tasks) if gang is None else (gang * self.gang_tasks, self.gang_tasks)
         return Distribution((Cyclic(self.block), Whole()), (count, 1), range(first, first + count))
 
@@ -92,7 +92,7 @@ class Problem:
         return 2 * self.pixels**3 / self.tasks
 
     def pattern(self, task: int, number: int) -> Values:
-        """Return what I/O-only mode writes as bin `number` of a task: no two elements of all files are equal."""
+        """Return the values of bin `number` of a task in I/O-only mode: no two elements of all files are equal."""
         begin, end = self.rows(task)
         first = (number * self.tasks + task) << PATTERN_SHIFT
         elements = np.arange(first, first + (end - begin) * self.pixels, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""What one run of MADbench told, as plain data: the times of the tasks, and the paper's TIO and LBSTIO from them."""
+"""The record of one run of MADbench as plain data: the times of the tasks, and the paper's TIO and LBSTIO."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from swath_bench.madbench.options import Options
 from swath_bench.madbench.problem import PHASES
 
 BEGUN, COMPUTED, MET, MOVED, RELEASED, ENDED = range(6)
-"""The marks of a step: it begins; computed; all tasks are there; transferred; all are there again; computed."""
+"""The marks of a step: begin; computed; first barrier passed; transferred; second barrier passed; computed."""
 READ_FIRST = "invD"
 HEAD_STEPS = 4
-"""Head positions are kept of so many steps of that phase: with more nothing can be told apart, and they are many."""
+"""Head positions are kept for this number of steps of that phase: more would be too dense to see, and too many."""
 DIGITS = 6
 """Of seconds: what comes after is noise."""
 
@@ -21,14 +21,14 @@ Steps = list[list[float]]
 
 
 def run_record(options: Options, tasks: Sequence[dict[str, Any]], results: dict[str, Any]) -> dict[str, Any]:
-    """Return one run: who read and wrote on what, the times of each phase, the evidence, and what the throttle decided.
+    """Return the record of a run: readers, writers, disk, times of each phase, evidence, decisions of the throttle.
 
     Args:
-        options: of this run alone.
-        tasks: of each task "steps" (by phase, six marks a step, seconds of one clock), "cached" and
-            "device_bytes_read"; of task 0 also "decisions", and in virtual time "disk_stats" and "heads" (as
-            `_core.modelled_disk_trace` tells them).
-        results: of the computation.
+        options: options of this run alone.
+        tasks: for each task "steps" (by phase, six marks a step, seconds of one clock), "cached" and
+            "device_bytes_read"; for task 0 also "decisions", and in virtual time "disk_stats" and "heads" (from
+            `_core.modelled_disk_trace`).
+        results: results of the computation.
     """
     start = min(of_task["steps"][PHASES[0]][0][BEGUN] for of_task in tasks)
     phases = {phase: phase_record([t["steps"][phase] for t in tasks], start) for phase in PHASES}
@@ -88,7 +88,7 @@ def phase_record(steps_of_tasks: Sequence[Steps], start: float) -> dict[str, Any
 def _heads(
     trace: Sequence[tuple[float, int, int, int, int, bool, bool]], tasks: Sequence[Steps], start: float
 ) -> list[list[float]]:
-    """[seconds, byte] where the head of the first disk was put, while the first steps of invD read."""
+    """Return [seconds, byte] of each move of the first disk's head during the first reading steps of invD."""
     first = min(steps[0][MET] for steps in tasks)
     last = max(steps[:HEAD_STEPS][-1][MOVED] for steps in tasks)
     moved = ((seconds - start, position) for seconds, disk, position, *_ in trace if disk == 0)
@@ -96,7 +96,7 @@ def _heads(
 
 
 def _cached(tasks: Sequence[dict[str, Any]]) -> list[float | None]:
-    """Return the part of all files that was in the page cache before invD, and before W; None where it is not known."""
+    """Return the cached part of all files before invD, and before W; None if it is unknown."""
     return [cached_part(told) for told in zip(*(of_task["cached"] for of_task in tasks), strict=True)]
 
 
@@ -108,7 +108,7 @@ def cached_part(told: Sequence[tuple[int, int] | None]) -> float | None:
 
 
 def sum_known(counts: Sequence[int | None]) -> int | None:
-    """None where one is not known."""
+    """Return the sum; None if one value is unknown."""
     known = [count for count in counts if count is not None]
     return sum(known) if len(known) == len(counts) else None
 

@@ -1,8 +1,8 @@
-"""The report of `swath bench madbench`: one HTML file that needs nothing else, neither a network nor a program.
+"""The report of `swath bench madbench`: one self-contained HTML file, which needs neither a network nor a program.
 
-Tables in the shape of tables 3 and 6 to 8 of the paper, its figures 3 (sweet spots), 4 (timelines of the tasks) and 2
-(head positions, of modelled disks), what the throttle decided and why, the conditions, and all numbers as JSON,
-`<script type="application/json" id="result">`; of the tasks' times only those that are drawn.
+It has tables in the shape of tables 3 and 6 to 8 of the paper, its figures 3 (sweet spots), 4 (timelines of the tasks)
+and 2 (head positions, for modelled disks), the throttle's decisions with reasons, the conditions, and all numbers as
+JSON, `<script type="application/json" id="result">`; of the tasks' times only those that are drawn.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _static(sweep: Sweep) -> Sweep:
 
 
 def _in_order(sweep: Sweep) -> Sweep:
-    """From one reader up; all, then auto."""
+    """Sort from one reader up; then all, then auto."""
 
     def place(numbered: tuple[int, Record]) -> tuple[int, int]:
         word = numbered[1]["readers"]
@@ -101,7 +101,7 @@ def _seconds(run: Record, series: str) -> float:
 
 
 def _of_figure_4(sweep: Sweep) -> Sweep:
-    """Unthrottled, the best static number, auto: those that there are."""
+    """Return the runs of figure 4, if they exist: unthrottled, the best static number, auto."""
     by_readers = {run["readers"]: (index, run) for index, run in sweep}
     static = [numbered for numbered in _static(sweep) if numbered[1]["readers"] != ALL]
     best = min(static, key=lambda numbered: _seconds(numbered[1], TIMELINE_PHASE), default=None)

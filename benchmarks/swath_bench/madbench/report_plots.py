@@ -1,4 +1,4 @@
-"""The figures of the report: 2, 3 and 4 of the paper, and what the throttle decided. Every mark carries its numbers."""
+"""The figures of the report: 2, 3 and 4 of the paper, and the throttle's decisions. Every mark has its numbers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SERIES_STYLES: dict[str, dict[str, Any]] = {
 }
 BAR_HEIGHT = 0.8
 TASK_COLORS = ("#2171b5", "#6baed6")
-"""Of tasks in turn, so that neighbours can be told apart."""
+"""Colours of tasks in turn, so that neighbours differ."""
 HEAD_COLOR = "#333333"
 REQUEST_COLORS = {"large": "#2171b5", "medium": "#fd8d3c", "small": "#74c476"}
 """As `swath.throttle.Decision.requests` names them."""
@@ -38,7 +38,7 @@ Record = dict[str, Any]
 
 @dataclasses.dataclass(frozen=True)
 class SweetSpot:
-    """One point of figure 3: by how much more than the best number of readers a phase, or all of it, took."""
+    """One point of figure 3: the extra time of a phase, or of the run, against the best number of readers."""
 
     run: int
     series: str
@@ -55,7 +55,7 @@ def sweet_spots(name: str, panels: Mapping[str, tuple[Sequence[str], Sequence[Sw
         for panel, (title, (labels, points)) in zip(axes, panels.items(), strict=True):
             panel.set_title(title)
             for series, style in SERIES_STYLES.items():
-                for adaptive in (False, True):  # what adapts is no place on the axis of numbers: no line leads there
+                for adaptive in (False, True):  # an adaptive run has no position on the axis: no line connects it
                     of_kind = [p for p in points if p.series == series and p.adaptive == adaptive]
                     if of_kind:
                         group_id = svg.identity(f"{name}-{title}-{series}-{'auto' if adaptive else 'static'}")
@@ -110,9 +110,9 @@ def timelines(name: str, phase: str, runs: Sequence[tuple[int, str, Record]]) ->
 
 
 def decisions(name: str, runs: Sequence[tuple[int, str, Record]]) -> str:
-    """Return how many streams the throttle served at a time, over the time of a run, with what made it change that.
+    """Plot the number of streams that the throttle served at a time over a run, with the reasons of its changes.
 
-    Streams with large and with small requests have limits of their own, each a line.
+    Streams with large and with small requests have separate limits, each a line.
     """
     groups: dict[str, svg.Group] = {}
     with _figure(len(runs), legend=True) as (figure, axes):

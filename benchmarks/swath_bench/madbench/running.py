@@ -24,10 +24,10 @@ from swath_bench.measure import WrongDataError, say
 
 
 def run(ranks: Ranks, path: str, options: Options) -> dict[str, Any]:
-    """Collective. One run, its files at `path`, which are gone afterwards; what it tells, the same on every rank.
+    """Collective. One run, whose files at `path` are removed afterwards; return its record, the same on every rank.
 
-    Raises WrongDataError where this rank reads other numbers than it wrote (it alone: end the others), and on every
-    rank where --verify finds results that are not NumPy's.
+    Raises WrongDataError if this rank reads wrong numbers (on this rank alone: end the others), and on every
+    rank if --verify finds results that differ from NumPy's.
     """
     return Run(ranks, path, options).measure()
 
@@ -72,7 +72,7 @@ class Run:
         self._work: Work = Computing(ranks, options) if options.compute else Sleeping(ranks, options)
 
     def measure(self) -> dict[str, Any]:
-        """Collective. The phases, and what they took."""
+        """Collective. Run the phases, and return their times."""
         o = self._options
         say(self._ranks, f"madbench: {title_of(o)}")
         try:
@@ -103,7 +103,7 @@ class Run:
         return run_record(o, self._ranks.gather_objects(mine), results)
 
     def _write(self) -> None:
-        """dSdC: makes a chunk, writes it; then all is put on the medium."""
+        """dSdC: make and write each chunk; then sync all."""
         self._files.create(self._options.writers[0])
         for bins in self._problem.steps("dSdC"):
             chunk: list[Values] = []
@@ -124,11 +124,11 @@ class Run:
     def _read(
         self, phase: str, work: Callable[[range, list[Values]], object], last: Callable[[], object] = lambda: None
     ) -> None:
-        """invD, W: reads chunks, looks whether they are those that were written, and works on them."""
+        """invD, W: read chunks, check them, and work on them."""
         self._cached.append(self._files.prepare_cache(self._options.caches[0]))
         for bins in self._problem.steps(phase):
             shape = (self._rows.stop - self._rows.start, self._problem.pixels)
-            chunks = [np.full(shape, np.nan) for _ in bins]  # touched: memory is not what is measured
+            chunks = [np.full(shape, np.nan) for _ in bins]  # touched before: page faults are not measured
 
             def read(bins: range = bins, chunks: list[Values] = chunks) -> None:
                 for number, chunk in zip(bins, chunks, strict=True):
@@ -145,7 +145,7 @@ class Run:
             self._watch.step(phase, read, after=use)
 
     def _check(self, number: int, chunk: Values) -> None:
-        """WrongDataError unless it is what was written. By this task alone: agreeing would be one more barrier."""
+        """Raise WrongDataError for a wrong chunk. This task alone raises it: an agreement would be one more barrier."""
         if checksum(chunk) == self._sums[number] and not self._options.verify:
             return
         expected = self._work.chunk(number)
@@ -158,7 +158,7 @@ class Run:
             )
 
     def _observed(self) -> dict[str, Any]:
-        """Return what the throttle and the modelled disk say, of task 0."""
+        """Return the reports of the throttle and of the modelled disk, from task 0."""
         if self._ranks.rank != 0:
             return {}
         told: dict[str, Any] = {"decisions": self._decisions}

@@ -1,4 +1,4 @@
-"""The runs of `--series must-show`: what throttling is for, on every modelled disk, in virtual time."""
+"""The runs of `--series must-show`: the use of throttling, on every modelled disk, in virtual time."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def static_counts(tasks: int) -> tuple[str, ...]:
 
 
 def must_show(options: Options) -> Iterator[tuple[str, Options]]:
-    """The runs, each with the name of its group; sizes are those of `options`.
+    """Return the runs, each with the name of its group; the sizes come from `options`.
 
-    On every disk all static numbers of readers and auto, one writer, so that files lie in order, as in section 6.2.4;
-    the same where the disk turns into another one when W begins; and all writers with all readers, beside auto.
+    On every disk: all static numbers of readers and auto, with one writer, so that files are in order, as in section
+    6.2.4; the same with a disk that turns into another one when W begins; and all writers with all readers, and auto.
     """
     base = dataclasses.replace(
         options,

@@ -1,4 +1,4 @@
-"""What follows from the runs: the sweet spot, how near to it "auto" came, and what throttling saved.
+"""Conclusions from the runs: the sweet spot, the distance of "auto" from it, and the time that throttling saved.
 
 Everything here is a function of the JSON alone.
 """
@@ -12,20 +12,20 @@ ALL, AUTO = "all", "auto"
 SWATH_AUTO = "Swath, auto"
 READING = ("invD", "W")
 STEADY = "W"
-"""The second time that everything is read: what was to be learned has been."""
+"""The second time that everything is read: the learning is finished."""
 
 PASSES = ("first pass", "second pass")
-"""Of the peers, as MADbench reads everything twice: what adapts has something to begin with in the second one."""
+"""The passes of the peers, as MADbench reads everything twice: adaptive readers have learned in the first one."""
 
 RunRecord = dict[str, Any]
 
 
 def summarise(result: dict[str, Any]) -> dict[str, Any]:
-    """Runs that differ by their readers alone, together; and sentences.
+    """Return the sets of runs that differ only by their readers, and sentences.
 
     Returns:
-        "sweeps": of each such set the number of readers with the shortest read I/O, and how "auto" and no throttling
-        did beside it; "sentences" says the same for people.
+        "sweeps": for each such set the number of readers with the shortest read I/O, and the ratios of "auto" and no
+        throttling to it; "sentences" has the same as text.
     """
     sweeps = [_sweep(runs) for runs in sweeps_of(result["runs"])]
     sentences = [said for sweep in sweeps for said in _sentences(sweep)]
@@ -42,7 +42,7 @@ def sweeps_of(runs: Sequence[RunRecord]) -> list[list[tuple[int, RunRecord]]]:
 
 
 def io_seconds(run: RunRecord, *phases: str) -> float:
-    """TIO + LBSTIO: how long a task was between computing and computing, on average, in those phases."""
+    """Return TIO + LBSTIO: the mean time of a task between two computations in those phases."""
     return sum(io_of(run["phases"][phase]) for phase in phases)
 
 
@@ -52,7 +52,7 @@ def io_of(phase: dict[str, Any]) -> float:
 
 
 def where_of(run: RunRecord) -> str:
-    """Return what a run ran on: whether disk, time, or page cache were real."""
+    """Return the place of a run: whether disk, time, or page cache were real."""
     if run["disk"] is None:
         return "this folder"
     switched = "" if run["switch_to"] is None else f", {run['switch_to']} from W on"
@@ -77,7 +77,7 @@ def _sweep(runs: Sequence[tuple[int, RunRecord]]) -> dict[str, Any]:
         if static:
             best = min(static, key=lambda readers: io_seconds(static[readers], *phases))
             found["best"][name] = {"readers": best, "seconds": io_seconds(static[best], *phases)}
-    if auto is not None and len(static) > 1:  # of one there is no best
+    if auto is not None and len(static) > 1:  # a single run has no best one
         found["auto"] = {
             name: _ratio(io_seconds(auto, *phases), found["best"][name]["seconds"]) for name, phases in spans.items()
         }

@@ -1,4 +1,4 @@
-"""MADbench for people: tables in the shape of tables 3 and 6 to 8 of the paper."""
+"""Tables of MADbench in the shape of tables 3 and 6 to 8 of the paper."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from swath_bench.madbench.problem import PHASES
 from swath_bench.madbench.summary import PASSES, io_of, where_of
 
 COLD_MAX = 0.01
-"""The part of the files that may be in the page cache before a phase that is called cold."""
+"""The largest cached part of the files before a phase that is called cold."""
 
 RunRecord = dict[str, Any]
 
@@ -69,7 +69,7 @@ def _columns(phase: dict[str, Any], *, compute: bool) -> tuple[float, float]:
 
 
 def evidence_words(runs: list[RunRecord]) -> str:
-    """Of runs of one kind: what they ran on, whether reads reached it, and what was verified."""
+    """Return sentences on runs of one kind: their disk, whether reads reached it, and the verification."""
     words = []
     if runs[0]["disk"] is not None:
         words.append("MODELLED DISK" + (", VIRTUAL TIME" if runs[0]["virtual"] else ", a file system of this machine"))

@@ -1,4 +1,4 @@
-"""What a task does between its transfers: computes, or sleeps for as long as that would take."""
+"""The work of a task between its transfers: it computes, or sleeps for the same time."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from swath_bench.madbench.problem import Values
 from swath_bench.measure import WrongDataError
 
 RELATIVE_MAX = 1e-8
-"""How far a result may be from NumPy's, as a part of the largest element of NumPy's."""
+"""Largest difference of a result from NumPy's, as a part of NumPy's largest element."""
 
 
 class Work(Protocol):
-    """The computation of one task. What is collective is called by all tasks, in the same order."""
+    """The computation of one task. All tasks call the collective methods, in the same order."""
 
     def lasting(self, phase: str, bins: range) -> contextlib.AbstractContextManager[None]:
         """The block takes as long as the flops of this step do."""
@@ -45,12 +45,12 @@ class Work(Protocol):
         ...
 
     def finish(self) -> dict[str, Any]:
-        """Results as plain data, verified where that was asked for. Collective."""
+        """Return the results as plain data, verified if requested. Collective."""
         ...
 
 
 class Sleeping:
-    """I/O-only mode: numbers that tell where they belong, and sleep."""
+    """I/O-only mode: numbers that identify their position, and sleep."""
 
     def __init__(self, ranks: Ranks, options: Options) -> None:
         self._rank, self._options = ranks.rank, options
@@ -58,7 +58,7 @@ class Sleeping:
 
     @contextlib.contextmanager
     def lasting(self, phase: str, bins: range) -> Iterator[None]:
-        """Making and checking data happens within the time, not beside it."""
+        """Making and checking data is part of this time."""
         flops = self._problem.step_flops(phase, bins)
         if phase == "invD" and bins.stop == self._problem.bins:
             flops += self._problem.inverse_flops
@@ -138,7 +138,7 @@ class Computing:
             self._products[own] = product
 
     def finish(self) -> dict[str, Any]:
-        """Collective. The traces of all W_b; WrongDataError on every rank where --verify finds other matrices."""
+        """Collective. Return the traces of all W_b. Raises WrongDataError on every rank if --verify fails."""
         of_ranks = self._ranks.gather_objects(self._traces)
         traces = [sum(t.get(number, 0.0) for t in of_ranks) for number in range(self._problem.bins)]
         if not self._options.verify:
@@ -156,7 +156,7 @@ class Computing:
         )
 
     def _relative_errors(self) -> dict[str, float]:
-        """Collective. Full matrices on rank 0, beside numpy.linalg.inv and @; raises WrongDataError on all."""
+        """Collective. Compare full matrices on rank 0 with numpy.linalg.inv and @; raises WrongDataError on all."""
         problem, n = self._problem, self._problem.pixels
         everything = slice(0, n)
         first_alone = Distribution(problem.dealt().rules, (1, 1), (0,))

@@ -1,8 +1,8 @@
 """Programs of MPI-IO, each with and without Swath's drop-in (`swath.mpi_io`) in front of its MPI, in turn.
 
 `program/` is a program in C that makes the types that applications and libraries make, sets views, reads and writes,
-and checks what it has moved; `cells` says what is measured, `compiling` makes the program with the MPI at hand,
-`running` starts it, `summary` sets with beside without and beside one contiguous transfer, `tables` prints.
+and checks the moved data. `cells` has the cases, `compiling` makes the program with the installed MPI,
+`running` starts it, `summary` compares with and without the drop-in and one contiguous transfer, `tables` prints.
 """
 
 from __future__ import annotations

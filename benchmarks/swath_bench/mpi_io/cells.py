@@ -1,4 +1,4 @@
-"""What is measured: cases, each on so many ranks, by collective and by independent calls, written and read."""
+"""The cases, each with its numbers of ranks, by collective and independent calls, written and read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ACCESSES = ("collective", "independent")
 NONCONTIGUOUS, CONTIGUOUS = "noncontiguous", "contiguous"
 VECTOR_ELEMENTS = 4_000_000
 RANK_BYTES = 32 << 20
-"""Of a process with its MPI, whatever it moves."""
+"""Memory of a process with its MPI, without data."""
 MEMORY_FACTOR_MAX = 12
 """A buffer with gaps is twice the data, and MPI packs it; the file for the floor is as large."""
 
@@ -23,13 +23,13 @@ class Case:
     """A pattern of the program.
 
     Attributes:
-        pattern: as the program names it.
-        says: what it is, for people.
-        kind: NONCONTIGUOUS or CONTIGUOUS: what is asked of it.
-        accesses: by which calls.
-        bytes_factor: of `Options.bytes`.
+        pattern: name of the pattern in the program.
+        says: description.
+        kind: NONCONTIGUOUS or CONTIGUOUS: this sets the goal.
+        accesses: kinds of calls.
+        bytes_factor: factor of `Options.bytes`.
         squares: whether the number of ranks must be a square.
-        call_bytes: of each call, where the case is measured by the call; 0: by its bytes.
+        call_bytes: bytes of each call, if the case is measured by the call; 0: by its bytes.
     """
 
     pattern: str
@@ -77,15 +77,15 @@ class Options:
     """What is measured, and how often.
 
     Attributes:
-        ranks: how many, one after the other.
-        bytes: of what is moved, or of the file where less of it is moved; of BTIO as many whole dumps.
-        repetitions: of a process, after one that does not count.
-        rounds: how often all of it is run anew, with and without in turn.
-        cases: names of CASES.
-        directions: which of DIRECTIONS.
+        ranks: numbers of ranks, one after the other.
+        bytes: bytes that are moved, or bytes of the file if fewer are moved; BTIO moves whole dumps of this size.
+        repetitions: repetitions of a process, after one that is not counted.
+        rounds: how often everything is run anew, with and without the drop-in in turn.
+        cases: names from CASES.
+        directions: names from DIRECTIONS.
         limit_seconds: a process that takes longer is ended.
         busy: whether a loop on each core takes the processor from the ranks.
-        mpicc: the compiler of the MPI that is measured; None: of the one beside this Python.
+        mpicc: the compiler of the measured MPI; None: that of this Python's environment.
     """
 
     ranks: tuple[int, ...] = (2, 4)
@@ -111,7 +111,7 @@ class Options:
 
 
 def quick_options() -> Options:
-    """Sizes for a look, and for tests."""
+    """Small sizes for a quick run, and for tests."""
     return Options(ranks=(2,), bytes=1 << 20, repetitions=1, rounds=1, cases=("cyclic", "varn", "segments"))
 
 
@@ -127,12 +127,12 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """As it is said while it is measured."""
+        """Name in the progress lines."""
         return f"{self.case}, {self.access} {self.direction}, {self.ranks} ranks"
 
 
 def cells_of(options: Options) -> list[Cell]:
-    """Return all measurements; those that are not for so many ranks are left out."""
+    """Return all measurements; cases that are not for this number of ranks are left out."""
     return [
         Cell(name, access, direction, ranks, bytes_of(name, options, ranks))
         for ranks, name in itertools.product(options.ranks, options.cases)
@@ -143,7 +143,7 @@ def cells_of(options: Options) -> list[Cell]:
 
 
 def left_out(options: Options) -> list[str]:
-    """Return which cases are not measured on some of the ranks, in words."""
+    """Return sentences on cases that are not measured on some numbers of ranks."""
     return [
         f"{name} on {ranks} ranks: it is for a square of ranks"
         for name in options.cases
@@ -153,7 +153,7 @@ def left_out(options: Options) -> list[str]:
 
 
 def bytes_of(name: str, options: Options, ranks: int) -> int:
-    """Return the bytes that a case is asked for."""
+    """Return the bytes that a case moves."""
     if name == "vector":
         return VECTOR_ELEMENTS * 8 * ranks
     call_bytes = CASES[name].call_bytes
@@ -164,6 +164,6 @@ def bytes_of(name: str, options: Options, ranks: int) -> int:
 
 
 def needs(options: Options) -> dict[str, int]:
-    """Return bytes of disk and memory that it takes."""
+    """Return the needed bytes of disk and memory."""
     most = max(bytes_of(name, options, ranks) for name in options.cases for ranks in options.ranks)
     return {"disk": 2 * most, "memory": MEMORY_FACTOR_MAX * most + max(options.ranks) * RANK_BYTES}

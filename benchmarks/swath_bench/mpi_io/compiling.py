@@ -16,16 +16,16 @@ FLAGS = ("-std=gnu11", "-O2")
 
 @dataclass(frozen=True)
 class Program:
-    """A program, and what starts it on ranks."""
+    """A program, and the launcher that starts it on ranks."""
 
     path: str
     mpiexec: str
 
 
 def find_mpi(mpicc: str | None) -> tuple[str, str]:
-    """Return an mpicc and its mpiexec: those of the given one's name and folder, else those beside this Python.
+    """Return an mpicc and its mpiexec: the given one with its launcher, else those of this Python's environment.
 
-    Raises UnsupportedError where one is not there.
+    Raises UnsupportedError if one is missing.
     """
     if mpicc is None:
         mpiexec = mpi.own_mpiexec()
@@ -42,7 +42,7 @@ def find_mpi(mpicc: str | None) -> tuple[str, str]:
 
 
 def compile_program(mpicc: str | None, folder: str) -> Program:
-    """Compile the program into `folder`. Raises UnsupportedError, with what the compiler said, where that fails."""
+    """Compile the program into `folder`. Raises UnsupportedError with the compiler's message if that fails."""
     compiler, mpiexec = find_mpi(mpicc)
     made = Path(folder, "move")
     command = [compiler, *FLAGS, *map(str, sorted(SOURCES.glob("*.c"))), "-o", str(made)]

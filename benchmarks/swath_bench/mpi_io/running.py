@@ -1,4 +1,4 @@
-"""Starting the program: of each cell without and with the drop-in, in turn, round after round."""
+"""Starting the program: for each cell without and with the drop-in, in turn, round after round."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from swath_bench.mpi_io.compiling import Program, compile_program
 WITHOUT, WITH = "without", "with"
 CONTENDERS = (WITHOUT, WITH)
 SETTINGS = {
-    # All ranks are on this machine, no ssh; where the MPI has it, a rank that waits lets others work. MPICH over UCX
+    # All ranks are on this machine, no ssh. If the MPI can do it, a waiting rank yields to others. MPICH over UCX
     # has no such setting: with more ranks than cores its ranks take the processor from each other.
     "HYDRA_LAUNCHER": "fork",
     "MPIR_CVAR_POLLS_BEFORE_YIELD": "1",
@@ -30,14 +30,14 @@ SETTINGS = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
 }
-"""For both contenders alike, where they are not set."""
+"""Environment of both contenders, for variables that are not set."""
 SAID_MAX = 600
 
 
 def measure(options: Options, folder: str, keep: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """Measure all cells; `keep` is given what there is after each cell.
+    """Measure all cells; `keep` gets the results after each cell.
 
-    Raises BenchmarkFailedError where the program fails with the drop-in, or moves wrong data: without, it is refused.
+    Raises BenchmarkFailedError if the program with the drop-in fails or moves wrong data; without it, it is refused.
     """
     folder = os.path.abspath(folder)
     program = compile_program(options.mpicc, folder)
@@ -69,7 +69,7 @@ def _measure_rounds(
 
 @contextlib.contextmanager
 def _busy_cores() -> Iterator[None]:
-    """One loop that never waits on each core that this process may use, until this process is gone."""
+    """Run a busy loop on each core that this process may use, until this process ends."""
     loop_program = "import os\nparent = os.getppid()\nwhile os.getppid() == parent: pass"
     command = [sys.executable, "-S", "-c", loop_program]
     loops = [subprocess.Popen(command) for _ in os.sched_getaffinity(0)]
@@ -92,7 +92,7 @@ def _add(told: dict[str, Any], contender: str, number: int, run: dict[str, Any])
 
 
 def _run(program: Program, cell: Cell, contender: str, options: Options, folder: str) -> dict[str, Any]:
-    """Return the repetitions of one process, how much of its file was cached behind it, and the drop-in's report."""
+    """Return the repetitions of one process, the cached bytes of its file afterwards, and the drop-in's report."""
     paths = [os.path.join(folder, name) for name in ("file.bin", "floor.bin", "answer.jsonl")]
     environment = {**SETTINGS, **os.environ}
     if contender == WITH:
@@ -116,7 +116,7 @@ def _run(program: Program, cell: Cell, contender: str, options: Options, folder:
 
 
 def _ended(command: list[str], environment: dict[str, str], seconds: float) -> tuple[int | None, str]:
-    """Run ranks to their end: their status, None where they took too long, and what they said. None is left behind."""
+    """Run ranks to their end; return their status (None after the time limit) and output. All ranks are ended."""
     job = subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,

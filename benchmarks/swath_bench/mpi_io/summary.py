@@ -1,4 +1,4 @@
-"""With beside without, and beside one contiguous transfer of as many bytes."""
+"""Ratios of with to without the drop-in, and to one contiguous transfer of the same bytes."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ CALL_SECONDS_ALLOWED = 0.5e-6
 
 
 def summarise(result: dict[str, Any]) -> dict[str, Any]:
-    """Of each cell the medians of both, their ratio, and whether what is wanted of it is reached."""
+    """Return for each cell the medians of both, their ratio, and whether its goal is reached."""
     busy = bool(result["options"].get("busy"))
     return {"cells": [summarise_cell(cell, busy) for cell in result["cells"]]}
 
 
 def summarise_cell(cell: dict[str, Any], busy: bool = False) -> dict[str, Any]:
-    """Return of one cell, for each contender: seconds, MB/s, memory of all ranks; beside them the floor, and ratios.
+    """Return for one cell each contender's seconds, MB/s, memory of all ranks; also the floor, and ratios.
 
-    Seconds are of making the types, setting the view and moving; without what was refused, None.
+    Seconds include making the types, setting the view and moving; they are None for a refused contender.
     """
     repetitions = [repetition for run in cell["runs"] for repetition in run["repetitions"]]
     told: dict[str, Any] = {name: cell[name] for name in ("case", "access", "direction", "ranks")}
@@ -67,7 +67,7 @@ def _of_contender(repetitions: list[dict[str, Any]]) -> dict[str, Any]:
 def _is_reached(told: dict[str, Any], busy: bool) -> bool | None:
     """Noncontiguous: 5 x without, or 0.7 x the floor; contiguous: a call takes 1.1 x as long or 0.5 µs more.
 
-    Where the cores are busy a contiguous call may take 1.5 x as long.
+    If the cores are busy, a contiguous call may take 1.5 x as long.
     """
     if told[WITH] is None:
         return None

@@ -17,7 +17,7 @@ COSTS = ("set_view, ms", "processor, ms", "memory of set_view, MiB", "memory in 
 
 
 def show(console: Console, result: dict[str, Any]) -> None:
-    """The tables, what was left out, and how it was measured."""
+    """Print the tables, the cases that were left out, and how it was measured."""
     options = result["options"]
     ranks = " and ".join(map(str, options["ranks"]))
     title = f"MPI-IO programs without and with the drop-in: {ranks} ranks, page cache"

@@ -2,10 +2,10 @@
 
 Source: Ching, Choudhary, Liao, Ward, Pundit, *Evaluating I/O Characteristics and Methods for Storing Structured
 Scientific Data* (2006), sections 4 and 5; its protocol is the default: sync after every write, six repetitions without
-the highest and the lowest, a pause of one second before each. What is beyond the paper: reads, a cold page cache, and a
-comparison of every byte. `pattern` says what is accessed, `options` the sweeps, `running` how it is measured, `summary`
-what follows from the numbers, `tables` prints, `report` draws the paper's figures, `peers` has those that are
-not installed beside Swath. `syncs` measures the paper's remedy: one sync for many writes. With a store, `pool_file`,
+the highest and the lowest, a pause of one second before each. Additions to the paper are reads, a cold page cache, and
+a comparison of every byte. `pattern` has the accesses, `options` the sweeps, `running` the measurement, `summary`
+the conclusions, `tables` prints, `report` draws the paper's figures, `peers` has the contenders in other
+environments. `syncs` measures the paper's remedy: one sync for many writes. With a store, `pool_file`,
 all of that is measured on files in a Ceph pool.
 """
 
@@ -29,13 +29,13 @@ __all__ = ["Options", "for_store", "measure", "needs", "quick_options", "run", "
 
 
 def measure(options: Options, folder: str, keep: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """Measure one rank count after the other: the cells, and what else they said.
+    """Measure one rank count after the other: the cells, and their further results.
 
-    `keep` is given what was measured so far after each of them, also when it fails or is interrupted.
+    `keep` gets the results so far after each of them, also after a failure or an interrupt.
     """
     result: dict[str, Any] = {"cells": [], "syncs": [], "conditions": {"hints": {}, "versions": {}}}
     path = os.path.join(folder, "ncio.bin")
-    if options.store:  # the folder's is not that of the files
+    if options.store:  # the folder's file system is not that of the files
         result["conditions"]["file_system"] = options.file_name(path)
     for ranks in options.ranks:
         told: dict[str, Any] = {}
@@ -43,7 +43,7 @@ def measure(options: Options, folder: str, keep: Callable[[dict[str, Any]], None
             own = dataclasses.asdict(dataclasses.replace(options, ranks=(ranks,)))
             told = launch.run_on_ranks("ncio", ranks, own, folder)
         finally:
-            if options.store and not told:  # of a folder everything is removed in any case
+            if options.store and not told:  # in a folder everything is removed in any case
                 pools.remove(options.file_name(path))
             cells = _kept_cells(path)
             if told:
@@ -86,7 +86,7 @@ def _add_other_environments(
 
 
 def peer_names() -> tuple[str, ...]:
-    """Return what `--peers` without names stands for: the MPI installed here, and every other environment."""
+    """Return the peers that `--peers` without names selects: the MPI installed here, and every other environment."""
     from swath_bench.ncio import peers
 
     return (MPI_PEER, *peers.NAMES)

@@ -11,13 +11,13 @@ from typing import Any
 
 @dataclasses.dataclass(frozen=True)
 class Asked:
-    """What all contenders of a cell were asked to do.
+    """The work of all contenders of a cell.
 
     Attributes:
         direction: "read" or "write".
-        useful_bytes: that all ranks' regions hold.
+        useful_bytes: bytes of all ranks' regions.
         synced: whether every write was followed by a sync.
-        keep_extremes: whether the highest and the lowest count; they are dropped only where there are three.
+        keep_extremes: whether the highest and the lowest count; they are dropped only if there are three.
     """
 
     direction: str
@@ -28,14 +28,14 @@ class Asked:
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """What a contender did.
+    """The result of a contender.
 
     Attributes:
         repetitions: the counted ones, in the order in which they ran; "dropped" is set later. "chosen" is the method
-            that "auto" took; of the contender it is the one that it took most often.
-        refused: why it cannot do it at all.
-        skipped: why it was not tried.
-        predicted_seconds: what the plan said of the operation, without sync.
+            that "auto" took; for the contender it is the one that it took most often.
+        refused: the reason if it cannot do it at all.
+        skipped: the reason if it was not tried.
+        predicted_seconds: the plan's seconds of the operation, without sync.
     """
 
     repetitions: Sequence[dict[str, Any]] = ()
@@ -45,7 +45,7 @@ class Outcome:
 
 
 def contender_entry(family: str, asked: Asked, outcome: Outcome) -> dict[str, Any]:
-    """What the JSON says of a contender: all its repetitions, the highest and lowest marked as dropped, and the rest.
+    """Return a contender's entry in the JSON: all its repetitions, with the highest and lowest marked as dropped.
 
     `family` is "swath", "mpich", "openmpi", "h5py", "zarr", "tensorstore".
     """
@@ -77,9 +77,9 @@ def _most_often(methods: Sequence[str]) -> str | None:
 
 
 def _reached_device(kept: Sequence[dict[str, Any]], asked: Asked) -> bool | None:
-    """Return whether the device moved at least the useful bytes in every kept repetition; None where that is not known.
+    """Return whether the device moved at least the useful bytes in every kept repetition; None if that is unknown.
 
-    A write without sync has not, whatever was written meanwhile.
+    The answer for a write without sync is no, even if bytes were written in that time.
     """
     if asked.direction == "write" and not asked.synced:
         return False

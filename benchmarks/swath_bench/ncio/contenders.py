@@ -1,4 +1,4 @@
-"""Who moves the regions: Swath by each of its methods, and MPI-IO in each of its modes."""
+"""The contenders: Swath by each of its methods, and MPI-IO in each of its modes."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ class Contender(Protocol):
     peer: bool
 
     def operation(self, pattern: Pattern, direction: str, memory: Values) -> Callable[[], object]:
-        """Return what moves this rank's regions between the file and `memory`, an array of `pattern.memory_shape`.
+        """Return a function that moves this rank's regions between the file and `memory`, of `pattern.memory_shape`.
 
-        Raises ArgumentError, MPI.Exception and the like, on every rank, where it cannot express that.
+        Raises ArgumentError, MPI.Exception and the like, on every rank, if it cannot express that.
         """
 
     def sync(self) -> None:
-        """Collective. When it returns, what was written is on the medium."""
+        """Collective. Sync the writes to the medium."""
 
     def predicted_seconds(self) -> float | None:
-        """Return what it said, before it began the last operation, that it would take; None where it says nothing."""
+        """Return its prediction for the last operation; None if it makes none."""
 
     def chosen(self) -> str | None:
-        """Return the method that it took last, where it chooses."""
+        """Return the method of the last operation, if it chooses one."""
 
     def hints(self) -> dict[str, str]:
         """Return the hints in force."""
@@ -52,7 +52,7 @@ class Contender(Protocol):
 class SwathContender:
     """Swath by one method. The array is the whole file, spacing included; see `Pattern`.
 
-    Each has an array of its own: what "auto" learns it learns from itself.
+    Each has a separate array, so "auto" learns only from its own operations.
     """
 
     family = "swath"
@@ -76,12 +76,12 @@ class SwathContender:
         self._array.sync()
 
     def predicted_seconds(self) -> float | None:
-        """Return it as the plan that was carried out has it."""
+        """Return the prediction of the executed plan."""
         plan = self._array.last_plan
         return None if plan is None else plan.seconds
 
     def conditions(self, pattern: Pattern, direction: str) -> dict[str, str]:
-        """Return the engine, and what the plan says of the profile that its prices come from."""
+        """Return the engine, and the plan's note on the profile of its prices."""
         told = re.search(r"priced from\s+([^;\n]*)", str(self._plan(pattern, direction)))
         return {"engine": self._array.engine, "profile used": told[1].strip() if told else "none"}
 
@@ -117,7 +117,7 @@ class MpiContender:
     peer = True
 
     def __init__(self, mode: str, hints: Mapping[str, str], comm: MPI.Intracomm, path: str, pattern: Pattern) -> None:
-        """Collective. The view: of a noncontiguous file one region resized to the distance of two, else contiguous."""
+        """Collective. Set the view: in a noncontiguous file one region resized to the distance of two."""
         from mpi4py import MPI
 
         self.family = mpi_family()
@@ -140,7 +140,7 @@ class MpiContender:
         regions.Free()
 
     def operation(self, pattern: Pattern, direction: str, memory: Values) -> Callable[[], object]:
-        """Return the call, with memory as one vector datatype where it is noncontiguous, as in the paper."""
+        """Return the call, with noncontiguous memory as one vector datatype, as in the paper."""
         from mpi4py import MPI
 
         name = ("Read_at" if direction == "read" else "Write_at") + ("_all" if self._collective else "")
@@ -164,7 +164,7 @@ class MpiContender:
         return None
 
     def hints(self) -> dict[str, str]:
-        """Return them as the library took them, not as they were given."""
+        """Return the hints in the form that the library accepted."""
         info = self._file.Get_info()
         taken = {key: value.strip() for key, value in info.items()}
         info.Free()
@@ -178,7 +178,7 @@ class MpiContender:
 
 
 def mpi_family() -> str:
-    """Whose MPI is installed: "mpich" or "openmpi"."""
+    """Return the installed MPI: "mpich" or "openmpi"."""
     from swath.ranks import mpi
 
     return "openmpi" if "Open MPI" in mpi.library_version() else "mpich"
@@ -187,7 +187,7 @@ def mpi_family() -> str:
 def mpi_modes(ranks: int) -> dict[str, dict[str, str]]:
     """Return the modes of MPI-IO that are tried, and their hints in ROMIO's names.
 
-    By default one rank of a node aggregates; in the mode called so, all do.
+    By default one rank of a node aggregates; in the mode with that name, all do.
     """
     collective = {"romio_cb_read": "enable", "romio_cb_write": "enable"}
     unsieved = {"romio_ds_read": "disable", "romio_ds_write": "disable"}

@@ -1,4 +1,4 @@
-"""What NCIO is asked to measure: the three sweeps and the protocol."""
+"""The options of NCIO: the three sweeps and the protocol."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ METHODS = ("direct", "sieve", "list", "two-phase", "auto")
 DIRECTIONS = ("write", "read")
 CACHES = ("warm", "cold")
 UNCACHED = "uncached"
-"""What stands for the page cache's state where there is none between a program and its file: of a pool."""
+"""The cache state of files in a pool, which have no page cache."""
 POOL_METHODS = ("direct", "sieve", "list", "datatype", "two-phase", "auto")
 POOL_INNER = ("two-phase/sieve", "two-phase/list", "two-phase/datatype")
-"""Of a pool, too, where they are asked for: two-phase whose windows with holes are moved so."""
+"""Further methods for a pool, if requested: two-phase with this inner method for windows with holes."""
 POOL_STRIPES = "65536,4,4194304"
 """The stripe unit of the paper's file system, 64 KiB."""
 MPI_PEER = "mpi"
-"""The name, in `--peers`, of the MPI that is installed here; all others are of `peers`."""
+"""The name, in `--peers`, of the MPI that is installed here; all other names are from `peers`."""
 
 MEBIBYTE = 1 << 20
 
@@ -43,19 +43,19 @@ class Options:
         caches: the file in the page cache before each operation, or out of it.
         methods: Swath's.
         counts: regions of each rank.
-        sizes: of a region, bytes.
-        spacings: between regions, bytes.
-        base_count: what is held while the others vary.
-        base_size: the same, bytes.
-        base_spacing: the same, bytes.
-        sync: after every write, and timed with it.
+        sizes: bytes of a region.
+        spacings: bytes between regions.
+        base_count: count while the others vary.
+        base_size: size while the others vary, bytes.
+        base_spacing: spacing while the others vary, bytes.
+        sync: whether every write is synced, within its time.
         together: whether ranks wait for each other before every operation, outside of its time; else only before the
             first of those that are repeated within one repetition.
-        repetitions: counted ones, each with every contender.
+        repetitions: number of counted repetitions, each with every contender.
         keep_extremes: whether the highest and the lowest count.
-        pause: before every operation, seconds.
-        limit_seconds: what a contender may take for one operation; else it is not repeated.
-        syncs: writes that are synced each, beside as many that are synced together; 0: that is not measured.
+        pause: seconds before every operation.
+        limit_seconds: longest time of one operation of a contender; a slower one is not repeated.
+        syncs: number of writes with a sync each, compared with one sync for all; 0: that is not measured.
         peers: "mpi" and names of other environments.
         store: a Ceph pool, `rados:POOL[?conf=…&id=…]`, that holds the files; empty: they are in a folder. `for_store`
             has the defaults of both.
@@ -113,7 +113,7 @@ class Options:
             self._check_store()
 
     def _check_store(self) -> None:
-        """Raises ArgumentError where it is no pool, or where a peer would have to read it."""
+        """Raise ArgumentError if it is not a pool, or if a peer would have to read it."""
         pool = pools.plain(self.store)
         if not pools.is_in_pool(self.store) or "/" in pool or pool == pools.SCHEME:
             raise ArgumentError(
@@ -127,7 +127,7 @@ class Options:
             )
 
     def file_name(self, path: str) -> str:
-        """Return the file that is measured: `path`, or one in the pool that is called as its folder and itself are."""
+        """Return the measured file: `path`, or one in the pool with the name of its folder and file."""
         if not self.store:
             return path
         pool, _, settings = self.store.partition("?")
@@ -140,7 +140,7 @@ class Options:
 
 @dataclasses.dataclass(frozen=True)
 class Cell:
-    """One point of one figure: a pattern, a direction, and where the file is before."""
+    """One point of one figure: a pattern, a direction, and the cache state of the file before."""
 
     sweep: str
     pattern: Pattern
@@ -149,7 +149,7 @@ class Cell:
 
     @property
     def value(self) -> int:
-        """Of what this sweep varies."""
+        """Return the value that this sweep varies."""
         p = self.pattern
         return {"count": p.count, "size": p.region_bytes, "spacing": p.spacing_bytes}[self.sweep]
 
@@ -185,13 +185,13 @@ _OF_POOLS: dict[str, Any] = {
     "spacings": (0, 32, 128, 512, 1024, 2048, 4096, 16384),
     "pause": 0.1,
 }
-"""Fewer cells, whose dearest take seconds, and no long pause: nothing is written back after an answer."""
+"""Fewer cells, as the slowest take seconds, and no long pause: nothing is written back after an answer."""
 
 
 def for_store(options: Options, store: str) -> Options:
-    """Return the options for files in a pool: what is as for files by default is as for pools by default.
+    """Return the options for files in a pool: values that are the defaults of files become the defaults of pools.
 
-    Raises ArgumentError where `store` is no pool.
+    Raises ArgumentError if `store` is not a pool.
     """
     of_files = Options()
     others = {name: value for name, value in _OF_POOLS.items() if getattr(options, name) == getattr(of_files, name)}
@@ -199,7 +199,7 @@ def for_store(options: Options, store: str) -> Options:
 
 
 def quick_options() -> Options:
-    """Return a tiny grid for a look, and for tests."""
+    """Return a tiny grid for a quick run, and for tests."""
     return Options(
         ranks=(2,),
         counts=(64, 256),
@@ -215,7 +215,7 @@ def quick_options() -> Options:
 def needs(options: Options) -> dict[str, int]:
     """Bytes of disk and memory that it takes: the largest file, in the page cache too, and what all ranks hold.
 
-    A pool's disks are not looked at: one that is full says so.
+    A pool's disks are not checked: a full one reports an error.
     """
     patterns = [cell.pattern for ranks in options.ranks for cell in cells_of(options, ranks)]
     return {
@@ -225,7 +225,7 @@ def needs(options: Options) -> dict[str, int]:
 
 
 def cells_of(options: Options, ranks: int) -> list[Cell]:
-    """Return the cells of one rank count: along each sweep from the smallest value up, those of one file together."""
+    """Return the cells of one rank count: each sweep from the smallest value up, cells of one file together."""
     return [
         Cell(sweep, Pattern(ranks, count, size, spacing, case), direction, cache)
         for sweep in SWEEPS
@@ -243,7 +243,7 @@ def _points(options: Options, sweep: str) -> Iterator[tuple[int, int, int, str]]
     for value in sorted(set(values)):
         of = {**held, sweep: value}
         for case in CASES:
-            # Where all is contiguous there is no spacing to vary: one bar, as in the paper's figure 6.
+            # If all is contiguous, there is no spacing to vary: one bar, as in the paper's figure 6.
             if case in options.cases and not (case == "c-c" and sweep == "spacing" and value != only):
                 yield of["count"], of["size"], of["spacing"], case
 

@@ -1,4 +1,4 @@
-"""What NCIO reads and writes: regions of equal size at equal distances, in the file and in memory.
+"""The access patterns of NCIO: regions of equal size at equal distances, in the file and in memory.
 
 Source: Ching, Choudhary, Liao, Ward, Pundit, *Evaluating I/O Characteristics and Methods for Storing Structured
 Scientific Data* (2006), section 4 and figure 3.
@@ -16,21 +16,21 @@ from swath_bench.measure import VALUE_BYTES, stamped
 Values = npt.NDArray[np.int64]
 
 UNTOUCHED = -1
-"""What memory holds before a read, and between the regions also after it."""
+"""Value of the memory before a read; between the regions also after it."""
 GAP_STAMP = 0
-"""The stamp of what lies between the regions of the file, which nobody may write."""
+"""The stamp of the elements between the regions of the file, which no contender may write."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Pattern:
     """One access of `ranks` ranks, `count` regions each. Memory and file are arrays of rows, one row a region.
 
-    A row is a region and, where noncontiguous, the spacing after it. In a noncontiguous file the ranks' regions come in
-    turn: row 5 of 2 ranks is region 2 of rank 1; in a contiguous one each rank has one block of rows. In memory, row 2
+    A row is a region and, if noncontiguous, the spacing after it. In a noncontiguous file the ranks' regions come in
+    turn: row 5 of 2 ranks is region 2 of rank 1. In a contiguous one each rank has one block of rows. In memory, row 2
     is region 2.
 
     Attributes:
-        ranks: how many.
+        ranks: number of ranks.
         count: regions of each rank.
         region_bytes: of each region, a multiple of 8.
         spacing_bytes: between regions where noncontiguous, a multiple of 8.

@@ -1,7 +1,7 @@
-"""NCIO's peers in environments of their own: a second MPI, h5py, zarr, TensorStore.
+"""NCIO's peers in separate environments: a second MPI, h5py, zarr, TensorStore.
 
-What has no MPI is one process that moves the bytes of all ranks, each rank's into memory of its own, and says so in its
-name. What has a format of its own keeps the same array in it.
+A peer without MPI is one process that moves the bytes of all ranks, each rank's into separate memory; its name says so.
+A peer with another format keeps the same array in it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from swath_bench.peers.environments import Environments, Made
 from swath_bench.peers.running import Program, by_cell
 
 SILENT_SECONDS = 120.0
-"""How long a program may go without a sign of life, beside ten times the limit of an operation."""
+"""Longest time without a sign of life of a program, in addition to ten times the limit of an operation."""
 ONE_PROCESS = "(1 process)"
 
 
@@ -30,8 +30,8 @@ class Run:
 
     Attributes:
         peer: its environment, and its program.
-        contenders: by their names, which tell the program what to do.
-        settings: environment variables of it.
+        contenders: names, which tell the program what to do.
+        settings: its environment variables.
         mpi: whether each rank is a process.
     """
 
@@ -41,7 +41,7 @@ class Run:
     mpi: bool = False
 
 
-# OMPIO takes no hint for data sieving; its parameters are read when a program starts, so each mode is one of its own.
+# OMPIO takes no hint for data sieving and reads its parameters when a program starts: each mode is a program.
 _UNSIEVED = {f"OMPI_MCA_fbtl_posix_{direction}_datasieving": "0" for direction in ("read", "write")}
 
 RUNS = (
@@ -60,24 +60,24 @@ RUNS = (
 )
 NAMES = tuple(dict.fromkeys(run.peer for run in RUNS))
 COMPRESSING = (f"zarr {ONE_PROCESS}, defaults",)
-"""Those that do not store the bytes as they are."""
+"""Peers that do not store the bytes unchanged."""
 
 
 def measure(
     names: Sequence[str], ranks: int, cells: Sequence[dict[str, Any]], options: Mapping[str, Any], folder: str
 ) -> dict[str, Any]:
-    """Return what these peers take for `cells`, all of `ranks` ranks.
+    """Return the times of these peers for `cells`, all with `ranks` ranks.
 
     Args:
-        names: some of `NAMES`.
-        ranks: how many.
-        cells: as in the JSON of `swath bench ncio`; "contenders" is not looked at.
+        names: names from `NAMES`.
+        ranks: number of ranks.
+        cells: as in the JSON of `swath bench ncio`; "contenders" is ignored.
         options: as there.
-        folder: where the stores go, and are removed again.
+        folder: folder of the stores, which are removed again.
 
     Returns:
         "contenders": for each cell, in order, contender to its numbers as in the JSON; "hints" and "versions" of each.
-        An environment that cannot be made, or ends early, is there with the reason in "refused".
+        An environment that cannot be made, or a program that ends early, has the reason in "refused".
 
     Raises ArgumentError for an unknown name.
     """
@@ -109,7 +109,7 @@ def measure(
 def run(
     made: Made, asked: Run, ranks: int, cells: Sequence[Mapping[str, Any]], options: Mapping[str, Any], folder: str
 ) -> tuple[dict[int, dict[str, Any]], str]:
-    """Return what the program says of each cell, by the cell's index; and why it did not come to its end, or ""."""
+    """Return the program's answers by the index of the cell; and the reason if it did not finish, or ""."""
     request = {
         "ranks": ranks,
         "contenders": asked.contenders,
@@ -126,7 +126,7 @@ def run(
 
 
 def pattern_of(cell: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a program must know of a cell, so that it need not know what "nc-c" is."""
+    """Return the pattern of a cell as numbers, so the program does not need names such as "nc-c"."""
     pattern = Pattern(cell["ranks"], cell["region_count"], cell["region_bytes"], cell["spacing_bytes"], cell["case"])
     return {
         "file_shape": pattern.file_shape,
@@ -149,7 +149,7 @@ def _add(
     lines: Mapping[int, dict[str, Any]],
     failed: str,
 ) -> None:
-    """What was measured of the contenders of a run, and a refusal where nothing was."""
+    """Add the measurements of the contenders of a run, and a refusal if there are none."""
     absent: dict[str, Any] = {"repetitions": [], "refused": failed or "it was not measured", "skipped": None}
     for index, cell in enumerate(cells):
         measured = lines.get(index, {"contenders": {}})["contenders"]
@@ -157,6 +157,6 @@ def _add(
             found = measured.get(name, absent)
             operation = Asked(cell["direction"], cell["bytes"], options["sync"], options["keep_extremes"])
             entry = contender_entry(asked.peer, operation, Outcome(**found))
-            if name in COMPRESSING:  # fewer bytes than were asked for prove nothing
+            if name in COMPRESSING:  # fewer bytes than requested prove nothing
                 entry["reached_device"] = entry["reached_device"] or None
             told["contenders"][index][name] = entry

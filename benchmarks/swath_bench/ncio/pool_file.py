@@ -1,7 +1,7 @@
-"""The file under test in a Ceph pool: made, and looked at, by contiguous requests, which no contender sends.
+"""The file under test in a Ceph pool: it is made, and checked, by contiguous requests, which no contender sends.
 
-What `FileUnderTest` is in a file system. There is no page cache between a program and a pool: nothing is warmed, and
-what a write was answered for is on the medium.
+It corresponds to `FileUnderTest` in a file system. There is no page cache between a program and a pool: nothing is
+warmed, and answered writes are on the medium.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ class PoolFile:
     """The file that all contenders read and write.
 
     Attributes:
-        path: its name, `rados:POOL/NAME?…`, with the stripes that it is created with.
-        elements: how many 8-byte integers it holds.
+        path: its name, `rados:POOL/NAME?…`, with the stripes of its creation.
+        elements: the number of its 8-byte integers.
         bytes: the same in bytes.
     """
 
@@ -37,7 +37,7 @@ class PoolFile:
 
     @contextlib.contextmanager
     def opened(self) -> Iterator[PoolFile]:
-        """Collective. The file while the block runs; `fill` makes it."""
+        """Collective. Give the file while the block runs; `fill` makes it."""
         yield self
 
     def fill(self, stamp: int) -> None:
@@ -51,16 +51,16 @@ class PoolFile:
                 new[begin:end] = stamped(np.arange(begin, end, dtype=np.int64), stamp)
 
     def stored_bytes(self) -> int:
-        """Return how long it is."""
+        """Return the length of the file."""
         return pools.size_of(self.path)
 
     def stored(self, first: int, count: int) -> Values:
-        """Return elements [first, first + count) as they are stored; fewer where it ends before."""
+        """Return elements [first, first + count) as they are stored; fewer if the file ends before."""
         file = _core.open_file(self.path, "r")
         return np.frombuffer(file.read_at(first * VALUE_BYTES, count * VALUE_BYTES), dtype=VALUE_DTYPE)
 
     def remove(self) -> None:
-        """Remove it: nothing where it is gone. Called by one rank."""
+        """Remove the file if it exists. One rank calls this."""
         pools.remove(self.path)
 
 
@@ -68,6 +68,6 @@ AnyFile: TypeAlias = FileUnderTest | PoolFile
 
 
 def file_under_test(ranks: Ranks, path: str, elements: int, options: Options) -> AnyFile:
-    """Return the file of so many elements that the options speak of: at `path`, or in the pool."""
+    """Return the file with this number of elements: at `path`, or in the pool of the options."""
     kind = PoolFile if options.store else FileUnderTest
     return kind(ranks, options.file_name(path), elements)

@@ -1,9 +1,9 @@
-"""The report of `swath bench ncio`: one HTML file that needs nothing else, neither a network nor a program.
+"""The report of `swath bench ncio`: one self-contained HTML file, which needs neither a network nor a program.
 
-The counterparts of figures 4, 5 and 6 of Ching et al., 2006, for all that was measured; which method was chosen by
-itself where; predicted against measured seconds; the conditions; all numbers. They are those of the JSON, which stands
-in the page too, `<script type="application/json" id="result">`: of the repetitions only "operation_seconds", the mean
-without the sync of those that count, which is what predictions are about.
+It has the counterparts of figures 4, 5 and 6 of Ching et al., 2006, for all measurements; the method that "auto" chose
+in each cell; predicted against measured seconds; the conditions; all numbers. The numbers are those of the JSON, which
+is in the page, too, `<script type="application/json" id="result">`: of the repetitions only "operation_seconds", the
+mean of the counted ones without the sync, to which predictions refer.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Contender = dict[str, Any]
 FIGURES = {"count": "region count (figure 4)", "size": "region size (figure 5)", "spacing": "region spacing (figure 6)"}
 BYTES_PER_MEGABYTE = 1e6
 CLOSE = 1.1
-"""A choice that takes this many times the best of the other methods counts as right."""
+"""A choice whose time is at most this many times that of the best method counts as right."""
 NOT_SHOWN = ("refused", "skipped")
 
 
@@ -36,7 +36,7 @@ def write(result: Mapping[str, Any], path: str) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class View:
-    """What is measured on one number of ranks, in one direction, from one state of the page cache.
+    """The measurements with one number of ranks, one direction, and one state of the page cache.
 
     `cells` has the index in the result's "cells" and the cell.
     """
@@ -53,7 +53,7 @@ class View:
 
     @property
     def said_of(self) -> str:
-        """How sentences of the summary begin that are about it alone."""
+        """Return the beginning of the summary's sentences on this view alone."""
         return f"{self.ranks} ranks, {self.direction}, {self.cache}: "
 
     @property
@@ -88,7 +88,7 @@ def operation_seconds(contender: Contender) -> float | None:
 
 def _page(result: Mapping[str, Any]) -> str:
     contenders = [named for cell in result["cells"] for named in cell["contenders"].items()]
-    # Whether a contender chooses is known only where it was measured.
+    # Whether a contender chooses is known only if it was measured.
     choosing = {name: contender for name, contender in contenders if contender["chosen"] is not None}
     drawn = report_plots.styles({**dict(contenders), **choosing})
     found = views(result)
@@ -138,7 +138,7 @@ def _series(sweep: str, cells: list[tuple[int, Cell]]) -> dict[str, dict[str, li
 
 
 def _what_it_was(view: View) -> str:
-    """Return whether it reached the device, and how far the repetitions lie apart."""
+    """Return whether it reached the device, and the spread of the repetitions."""
     measured = list(view.measured())
     if not measured:
         return "Nothing was measured."
@@ -161,7 +161,7 @@ def _what_it_was(view: View) -> str:
 
 
 def _absent(cells: list[tuple[int, Cell]]) -> list[str]:
-    """Who is missing in some cells, and why: one sentence for each reason."""
+    """Return the contenders that are missing in some cells: one sentence for each reason."""
     counts: dict[tuple[str, str, str], int] = {}
     for _, cell in cells:
         for name, contender in cell["contenders"].items():
@@ -179,7 +179,7 @@ def _absent(cells: list[tuple[int, Cell]]) -> list[str]:
 
 
 def _choices(view: View) -> str:
-    """Return what was chosen by itself, cell by cell, and the time it took in that of the best of our methods."""
+    """Return the choice of "auto" in each cell, and its time divided by that of the best of our methods."""
     tables = []
     close = compared = 0
     for sweep in FIGURES:
@@ -212,7 +212,7 @@ def _choices(view: View) -> str:
 
 
 def _choice(cell: Cell | None) -> tuple[str, float | None]:
-    """Return what was chosen, and its seconds over those of the best of our methods (None: unknown)."""
+    """Return the chosen method, and its seconds divided by those of the best of our methods (None: unknown)."""
     if cell is None:
         return "", None
     ours = [c for c in cell["contenders"].values() if not c["peer"] and c["mean_seconds"] is not None]
@@ -250,7 +250,7 @@ def _predictions(found: list[View], drawn: dict[str, Style]) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Column:
-    """A column of the table of all numbers: what it says of a contender of a cell, None where there is nothing."""
+    """A column of the table of all numbers: its value for a contender of a cell, or None."""
 
     title: str
     of: Callable[[Cell, str, Contender], object]

@@ -1,4 +1,4 @@
-"""The plots of the report, by matplotlib, as SVG that a page can hold: every marker carries the numbers it stands for.
+"""The plots of the report, by matplotlib, as SVG inside a page: every marker has its numbers as attributes.
 
 A line is a `<g>` element with `data-contender`; each of its markers a `<use>` element with `data-cell` (the index in
 "cells"), `data-x`, `data-y`, and for bars `data-low` and `data-high`; its `<title>` says the same to people.
@@ -26,12 +26,12 @@ CASES = {
 SWEEPS = {"count": "region_count", "size": "region_bytes", "spacing": "spacing_bytes"}
 AXES = {"count": "regions per rank", "size": "region size, bytes", "spacing": "region spacing, bytes"}
 WITHIN = 0.25
-"""The band beside which a prediction counts as wrong, as a part of what was measured."""
+"""A prediction outside this band counts as wrong, as a part of the measured time."""
 
 PANEL_INCHES = (3.3, 2.5)
 MARGIN_INCHES = {"left": 0.65, "right": 0.15, "top": 0.3, "bottom": 0.5}
 PANELS_MIN = 3
-"""A row of fewer panels is as wide as one of so many, lest they be huge on the page."""
+"""Smallest number of panels for the width of a row: fewer panels would be huge on the page."""
 LEGEND_COLUMNS = 5
 LEGEND_ROW_INCHES = 0.2
 FEW_DECADES = 100
@@ -73,9 +73,9 @@ Style = dict[str, Any]
 
 
 def styles(contenders: Mapping[str, Mapping[str, Any]]) -> dict[str, Style]:
-    """Return how each contender is drawn, everywhere: a hue for a family, a marker for each, dashes for the peers.
+    """Return the style of each contender in all plots: a hue for a family, a marker for each, dashes for the peers.
 
-    What chose its method by itself is black and on top: the plots are about how near it comes to the best.
+    A contender that chooses its method is black and on top: the plots show its distance from the best.
     """
     used: dict[str, int] = {}
     found: dict[str, Style] = {}

@@ -1,4 +1,4 @@
-"""The measurements, on the ranks: cell after cell, contenders in turn, everything checked."""
+"""The measurements on the ranks: cell after cell, contenders in turn; all data are checked."""
 
 from __future__ import annotations
 
@@ -34,29 +34,29 @@ from swath_bench.ncio.pool_file import AnyFile, PoolFile, file_under_test
 from swath_bench.ncio.syncs import measure_syncs
 
 INNER_SECONDS = 5e-3
-"""Shorter operations are repeated within one repetition, where that changes nothing of what they meet, until they last
-so long."""
+"""Shorter operations are repeated within one repetition until they last this long, if a repeated one meets the same
+state."""
 INNER_STRETCH = 4
-"""Who is slower repeats as often as the fastest, up to so many times as long: the first operations find the caches of
-the processor cold, and of two contenders neither must meet more of those because it is a little slower."""
+"""A slower contender repeats as often as the fastest, up to this many times as long: the first operations find the
+processor's caches cold, and a slightly slower contender must not have a larger part of such operations."""
 SETTLING_SECONDS = 50e-3
-"""An operation that takes less does not count a second time either: what is asked for again is done otherwise than what
-is new. How long it then takes is asked, where it is repeated, on average over ..."""
+"""If an operation takes less, its second run is not counted, either: a repeated request takes another path than a new
+one. To find the seconds of a repeated operation, the mean is taken over ..."""
 SETTLING_OPERATIONS = 4
-"""... so many."""
+"""... this number of operations."""
 ALWAYS_CHECKED_BYTES = 64 * MEBIBYTE
 """A larger file is compared with its image after the first and the last write of a contender only."""
 
 
 def cells_path(path: str) -> str:
-    """Return where rank 0 leaves each measured cell, a line of JSON, as soon as it is: a later one may fail."""
+    """Return the path to which rank 0 writes each measured cell at once, as a line of JSON: a later one may fail."""
     return f"{path}.cells"
 
 
 def run(ranks: Ranks, path: str, options: Options) -> dict[str, Any]:
-    """Collective. Measures all cells of these ranks; they are in `cells_path(path)`, what they share is returned."""
+    """Collective. Measure all cells of these ranks into `cells_path(path)`; return their common part."""
     bench = Bench(ranks, path, options)
-    # Files are made anew for each pattern of one: what lies in the page cache and on the medium is of this one alone.
+    # Files are made anew for each pattern, so page cache and medium hold only the file of this one.
     for _, cells in itertools.groupby(cells_of(options, ranks.size), key=lambda cell: _file_key(cell.pattern)):
         bench.measure_file(list(cells))
     syncs = measure_syncs(ranks, path, options)
@@ -72,9 +72,9 @@ class Turn:
     """A contender within one cell.
 
     Attributes:
-        contender: None where it could not even be set up.
+        contender: None if it could not be set up.
         operation: moves the regions once.
-        inner: how many operations are one repetition.
+        inner: number of operations in one repetition.
         repetitions: the counted ones.
         active: whether it is (still) measured here.
     """
@@ -93,7 +93,7 @@ class Turn:
 
 @dataclasses.dataclass
 class Opened:
-    """The contenders of one file; those that cannot be, with the reason."""
+    """The contenders of one file; those that cannot take part, with the reason."""
 
     contenders: list[Contender]
     refused: dict[str, str]
@@ -110,11 +110,11 @@ class Bench:
         self._ranks, self._options = ranks, options
         self._own_path, self._path = path, options.file_name(path)
         self._too_slow: dict[tuple[str, ...], str] = {}
-        """Who is not tried any more in this sweep, and why."""
+        """The contenders that are no longer tried in this sweep, with the reason."""
         self._stamp = GAP_STAMP
-        """Of the file's regions. Every write brings the next one."""
+        """The stamp of the file's regions. Every write brings the next one."""
         self._unchecked: dict[str, None] = {}
-        """Who has written since the whole file was looked at."""
+        """The contenders that have written since the whole file was checked."""
         self._unsynced = True
         self._progress = _Progress(ranks, options)
         if ranks.rank == 0:
@@ -122,7 +122,7 @@ class Bench:
                 pass
 
     def measure_file(self, cells: list[Cell]) -> None:
-        """Collective. The cells of one file, which is made for them and removed again."""
+        """Collective. Measure the cells of one file, which is made for them and removed again."""
         pattern = cells[0].pattern
         file = file_under_test(self._ranks, self._own_path, pattern.file_bytes // VALUE_BYTES, self._options)
         try:
@@ -144,7 +144,7 @@ class Bench:
 
     @contextlib.contextmanager
     def _opened(self, pattern: Pattern) -> Iterator[Opened]:
-        """Collective. All contenders with the file open."""
+        """Collective. Give all contenders with the file open."""
         opened = Opened([], {}, [])
         try:
             for method in self._options.methods:
@@ -176,7 +176,7 @@ class Bench:
             self.hints.setdefault(name, peer.hints())
 
     def measure_cell(self, cell: Cell, file: AnyFile, opened: Opened, memory: Values) -> dict[str, Any]:
-        """Collective. One operation of each that does not count, then the repetitions, contenders in turn."""
+        """Collective. Run one uncounted operation of each, then the repetitions, contenders in turn."""
         by_name = {contender.name: contender for contender in opened.contenders}
         turns = [
             self._turn(cell, name, family, by_name.get(name), opened.refused.get(name), memory)
@@ -214,9 +214,9 @@ class Bench:
         return turn
 
     def _warm_up(self, cell: Cell, file: AnyFile, turn: Turn, memory: Values) -> None:
-        """Operations that do not count: memory, file and device get warm; and how long is one?"""
+        """Run uncounted operations, which warm memory, file and device, and time one of them."""
         self._repeat(cell, file, turn, memory, check_file=True)
-        # Several operations meet the same as one only where each leaves the file as it was before it.
+        # Several operations meet the same state as one only if each leaves the file unchanged.
         alike = cell.cache == UNCACHED or (
             cell.cache == "warm" and (cell.direction == "read" or not self._options.sync)
         )
@@ -235,7 +235,7 @@ class Bench:
         time.sleep(self._options.pause)
         cached = self._prepare(cell, file, memory)
         measured = self._time(cell, contender, turn)
-        if turn.predicted_seconds is None:  # of the first operation: nothing has been learned from this cell yet
+        if turn.predicted_seconds is None:  # from the first operation: nothing is learned from this cell yet
             turn.predicted_seconds = contender.predicted_seconds()
         limit = self._options.limit_seconds
         if measured["seconds"] * turn.inner > limit:
@@ -256,7 +256,7 @@ class Bench:
         )
 
     def _prepare(self, cell: Cell, file: AnyFile, memory: Values) -> int | None:
-        """Fill memory, put the file into the page cache or out of it, and return how much of it is there."""
+        """Fill memory, load the file into the page cache or drop it, and return its cached bytes."""
         memory.fill(UNTOUCHED)
         if cell.direction == "write":
             self._stamp += 1
@@ -275,7 +275,7 @@ class Bench:
         return cached
 
     def _time(self, cell: Cell, contender: Contender, turn: Turn) -> dict[str, Any]:
-        """Operation and sync, each from the first rank's start to the last rank's end; seconds of one operation."""
+        """Time operation and sync, from the first rank's start to the last rank's end; seconds of one operation."""
         phases = [turn.operation]
         if cell.direction == "write" and self._options.sync:
             phases.append(contender.sync)
@@ -300,11 +300,11 @@ class Bench:
         }
 
     def _device_bytes_written(self) -> int | None:
-        """Return it where the device is this machine's."""
+        """Return the bytes that the device wrote, if it belongs to this machine."""
         return None if self._options.store else page_cache.device_bytes_written(self._path)
 
     def _check_memory(self, cell: Cell, turn: Turn, memory: Values) -> None:
-        """Collective. WrongDataError unless all regions were read, and nothing between them was touched."""
+        """Collective. Raise WrongDataError unless all regions were read, and nothing between them was changed."""
         pattern, rank, who = cell.pattern, self._ranks.rank, _who(cell, turn.name)
 
         def regions(begin: int, end: int) -> Values:
@@ -329,9 +329,9 @@ class Bench:
 
 
 def check_image(ranks: Ranks, file: AnyFile, pattern: Pattern, stamp: int, who: str) -> None:
-    """Collective. WrongDataError unless the whole file is what it must be: new regions, old gaps, no byte more.
+    """Collective. Raise WrongDataError unless the whole file is right: new regions, old gaps, no byte more.
 
-    Each rank looks at an equal part of the rows.
+    Each rank checks an equal part of the rows.
     """
     size = file.stored_bytes()
     if size != pattern.file_bytes:
@@ -363,7 +363,7 @@ def _who(cell: Cell, name: str) -> str:
 
 
 class _Progress:
-    """How far it is, and how long it may still take."""
+    """The progress, and the estimated time to the end."""
 
     def __init__(self, ranks: Ranks, options: Options) -> None:
         self._ranks, self._options = ranks, options
@@ -373,7 +373,7 @@ class _Progress:
         self._start = time.monotonic()
 
     def begin(self, cell: Cell) -> None:
-        """On rank 0, a line on standard error."""
+        """Print a line on standard error, on rank 0."""
         done, left = sum(self._expected[: self._begun]), sum(self._expected[self._begun :])
         passed = time.monotonic() - self._start
         told = f"about {_in_time(left * passed / done)} left" if done and passed > 1 else "the time left is not known"

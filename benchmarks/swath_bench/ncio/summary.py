@@ -1,4 +1,4 @@
-"""What follows from the cells: whether "auto" chose well, whether it was right about seconds, and the peers.
+"""Conclusions from the cells: whether "auto" chose well, whether its predictions were right, and the peers.
 
 Everything here is a function of the JSON alone.
 """
@@ -16,7 +16,7 @@ CLOSE = 0.10
 SHORT_SECONDS = 1e-3
 """Cells in which the best peer takes less than this ..."""
 AGREEMENT_SECONDS = 1e-4
-"""... allow for this difference even without noise: what it costs that ranks agree before they move anything."""
+"""... allow for this difference even without noise: the cost of the ranks' agreement before a transfer."""
 
 Cell = dict[str, Any]
 Contender = dict[str, Any]
@@ -29,12 +29,12 @@ NOISE_IN_WORDS = (
 
 
 def summarise(result: dict[str, Any]) -> dict[str, Any]:
-    """Of all cells, and of each rank count, direction and cache: the choice, the prediction, the peers; and sentences.
+    """Return choice, prediction and peers for all cells, and by rank count, direction and cache; and sentences.
 
     Returns:
         "all" and each of "groups" (which also have "ranks", "direction", "cache") hold "cells", how many, and "auto",
         "prediction", "peers"; "syncs" has for each rank count and way "mean_seconds", "low_seconds", "high_seconds" and
-        "ratio", to one sync for all; "sentences" says the same for people.
+        "ratio", to one sync for all; "sentences" has the same as text.
     """
     cells = result["cells"]
     keys = sorted({(cell["ranks"], cell["direction"], cell["cache"]) for cell in cells})
@@ -69,7 +69,7 @@ def _of(cells: Sequence[Cell]) -> dict[str, Any]:
 
 
 def _choice(cells: Sequence[Cell]) -> dict[str, Any]:
-    """Return how "auto" did beside the best of the methods, each as it was measured, also the one that it took."""
+    """Return the comparison of "auto" with the best of the methods, each as measured by its own name."""
     compared = [found for cell in cells if (found := _beside_best_method(cell)) is not None]
     beyond = sorted((c for c in compared if c["ratio"] > 1 + CLOSE), key=lambda c: -float(c["ratio"]))
     beyond_noise = [c for c in beyond if c["beyond_noise"]]
@@ -111,7 +111,7 @@ def _beside_best_method(cell: Cell) -> dict[str, Any] | None:
 def _errors(cells: Sequence[Cell], wanted: Any) -> dict[str, Any]:
     """|predicted - measured| / measured of the operation without its sync: median and quartiles.
 
-    Against the mean of the repetitions kept; and against the fastest of them, which noise has touched least.
+    Against the mean of the kept repetitions; and against the fastest of them, which has the least noise.
     """
     against_mean, against_fastest = [], []
     for cell in cells:
@@ -181,7 +181,7 @@ def _beside_best_peer(cell: Cell) -> dict[str, Any] | None:
 
 
 def _syncs(measured: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the ways with their mean and range, without the highest and the lowest where there are three."""
+    """Return the ways with their mean and range, without the highest and the lowest if there are three."""
     found: list[dict[str, Any]] = []
     for way in measured:
         kept = sorted(way["seconds"])[1:-1] if len(way["seconds"]) >= 3 else way["seconds"]
@@ -223,7 +223,7 @@ def cell_title(cell: Cell) -> str:
 
 
 def spread(contender: Contender) -> float | None:
-    """(highest - lowest) / mean of the repetitions kept; None where one was kept, which tells nothing of noise."""
+    """Return (highest - lowest) / mean of the kept repetitions; None for a single one, which does not show noise."""
     if sum(not r["dropped"] for r in contender["repetitions"]) < 2:
         return None
     return float((contender["high_seconds"] - contender["low_seconds"]) / contender["mean_seconds"])

@@ -1,9 +1,9 @@
-"""What a sync after each write costs beside one for all: the remedy of Ching et al., 2006, section 7.
+"""The cost of a sync after each write, compared with one sync for all: the remedy of Ching et al., 2006, section 7.
 
 "We can work on the request scheduler on the server side to make sure to delay requested fsync() calls until pending I/O
-operations to a particular file complete." The same regions are written in all ways, a part with each write. Where an
-answered write is on the medium, as in a pool, a sync only looks whether the file is still there; what then remains is
-its size: libradosstriper looks at it, and sets it, with each write of each client; here it is set once.
+operations to a particular file complete." The same regions are written in all ways, a part with each write. If an
+answered write is on the medium, as in a pool, a sync only checks that the file still exists; then only the file's
+size has a cost: libradosstriper reads and sets it at each write of each client; Swath sets it once.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ METHOD = "auto"
 
 
 def measure_syncs(ranks: Ranks, path: str, options: Options) -> list[dict[str, Any]]:
-    """Collective. Seconds of so many writes in each way, of all repetitions; nothing where no syncs are asked for.
+    """Collective. Measure the writes in each way, in all repetitions; nothing if no syncs are requested.
 
     Returns:
         For each way "way", "ranks", "writes", "region_count" and "region_bytes" of one write of a rank, and
-        "seconds", one a repetition; the first, which only warms up, is left out.
+        "seconds", one a repetition, without the first, which only warms up.
     """
     if not options.syncs or not options.sync or "write" not in options.directions:
         return []
@@ -104,7 +104,7 @@ class _Writes:
         return float(taken)
 
     def _empty(self, *, keeps_size: bool) -> None:
-        """Collective. All that was written is gone."""
+        """Collective. Remove all that was written."""
 
         def empty() -> None:
             file = _core.open_file(self._path, "r+")
@@ -120,7 +120,7 @@ class _Writes:
 
         def write_all() -> None:
             for number in range(self._options.syncs):
-                # As libradosstriper does it: every client looks, and sets it where it is less. It is not more: no rank
+                # As in libradosstriper: every client reads the size, and sets it if it is less. It is not more: no rank
                 # ends a write before all have begun it.
                 if own is not None:
                     own.resize((number + 1) * rows * self._whole.file_shape[1] * VALUE_BYTES)

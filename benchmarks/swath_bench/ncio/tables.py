@@ -1,4 +1,4 @@
-"""NCIO for people: a table for each sweep, case, direction, cache and rank count, and what follows from all."""
+"""Tables of NCIO: one for each sweep, case, direction, cache and rank count, and the conclusions from all."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from swath_bench.ncio.options import CACHES, CASES, DIRECTIONS, SWEEPS, UNCACHED
 from swath_bench.ncio.summary import AUTO, spread
 
 COLD_MAX = 0.01
-"""The part of the file that may be in the page cache before an operation that is called cold."""
+"""The largest cached part of the file before an operation that is called cold."""
 _DEVICE_WORDS = """\
 Cold: synced and dropped from the page cache before; what the device, or the host of a virtual one, caches stays cached.
 Reached the device: reads by what the ranks made devices read; synced writes by what was written to the file's device \
@@ -76,7 +76,7 @@ def _header(name: str) -> str:
 
 
 def _chosen(auto: dict[str, Any] | None) -> str:
-    """Return it as in "sieve"; "sieve …" where it took another one in some repetition."""
+    """Return the chosen method, "sieve"; "sieve …" if some repetition took another one."""
     if auto is None or auto["chosen"] is None:
         return ""
     taken = {r["chosen"] for r in auto["repetitions"]}
@@ -94,7 +94,7 @@ def _rate(contender: dict[str, Any] | None, best: float) -> Text:
 
 
 def evidence_words(cells: list[dict[str, Any]]) -> str:
-    """Of the cells of one table: were they noncontiguous, did they reach the device, and the spread."""
+    """Return sentences on the cells of a table: were they noncontiguous, did they reach the device, and the spread."""
     contenders = [c for cell in cells for c in cell["contenders"].values() if c["mean_seconds"] is not None]
     if not contenders:
         return "nothing measured"

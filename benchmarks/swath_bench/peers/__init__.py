@@ -1,7 +1,7 @@
-"""Peers that are not installed beside Swath: each in an environment of its own, started as a program of its own.
+"""Peers that are not installed with Swath: each has a separate environment and runs as a separate program.
 
-`environments` knows what can be installed, and makes it when it is asked for. `running` starts a peer's program under
-its Python, and returns the lines that it left. `programs` has one module for each peer, with the jobs that it can do,
-and one for each job, with how it is measured: `copying` for `swath bench copy`, `regions` for `ncio`, `reading` for
-`zarr`. What a benchmark measures of whom it says itself: `copy_peers`, `ncio.peers`, `zarr.contenders`.
+`environments` knows which peers can be installed, and makes an environment on demand. `running` starts a peer's program
+under its Python, and returns the lines of its answer. `programs` has one module for each peer, with its jobs,
+and one for each job, with the measurement: `copying` for `swath bench copy`, `regions` for `ncio`, `reading` for
+`zarr`. Each benchmark says which peers it measures: `copy_peers`, `ncio.peers`, `zarr.contenders`.
 """

@@ -1,4 +1,4 @@
-"""Environments of the peers' own: virtual ones in the user's cache folder, made when they are asked for, and kept."""
+"""Environments of the peers: virtual environments in the user's cache folder, made on demand, and kept."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class Environment:
     """What is installed.
 
     Attributes:
-        name: of its folder.
-        requirements: for pip.
-        versions: of these packages are recorded.
+        name: name of its folder.
+        requirements: requirements for pip.
+        versions: packages whose versions are recorded.
     """
 
     name: str
@@ -43,11 +43,11 @@ class Environment:
 
 @dataclasses.dataclass(frozen=True)
 class Made:
-    """An environment that is there.
+    """An environment that exists.
 
     Attributes:
-        environment: which.
-        folder: where.
+        environment: its description.
+        folder: its folder.
         versions: package to version.
     """
 
@@ -57,7 +57,7 @@ class Made:
 
     @property
     def library_versions(self) -> dict[str, str]:
-        """Without NumPy's, which other environments may have another of."""
+        """Return the versions without NumPy's, which may differ between environments."""
         return {name: version for name, version in self.versions.items() if name != "numpy"}
 
     def program(self, name: str) -> str:
@@ -82,17 +82,17 @@ ENVIRONMENTS: dict[str, Environment] = {
         SWATH,
     )
 }
-"""All that is known to be installable, by name."""
+"""All installable environments, by name."""
 
 
 class Environments:
-    """The environments of one benchmark: each is made, or found not to be had, when it is first asked for."""
+    """The environments of one benchmark: each is made, or found to be unavailable, at its first use."""
 
     def __init__(self) -> None:
         self._found: dict[str, Made | str] = {}
 
     def get(self, name: str) -> Made | str:
-        """Return the environment, or why there is none."""
+        """Return the environment, or the reason why there is none."""
         if name == SWATH.name:
             return Made(SWATH, sys.prefix, {})
         if name not in self._found:
@@ -104,7 +104,7 @@ class Environments:
 
 
 def cache_folder() -> str:
-    """Return where environments are kept: swath/environments in the user's cache folder."""
+    """Return the folder of environments: swath/environments in the user's cache folder."""
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     return os.path.join(base, "swath", "environments")
 
@@ -112,7 +112,7 @@ def cache_folder() -> str:
 def make(environment: Environment) -> Made:
     """Return the environment, from the cache folder or by pip. Raises EnvironmentFailedError.
 
-    It is made again where requirements or the Python are others. Where two processes want it, one waits.
+    It is made again if requirements or the Python have changed. If two processes want it, one waits.
     """
     folder = os.path.join(cache_folder(), environment.name)
     wanted = {"requirements": list(environment.requirements), "python": sys.version}

@@ -1,7 +1,7 @@
-"""A peer's program: started under the Python of its environment, watched until it ends, and what it answered.
+"""A peer's program: it is started under the Python of its environment, watched until it ends, and its answer is read.
 
-It is asked by a file of JSON, and answers by lines of JSON (`swath_bench.standalone.answers` is its side). It runs in
-a session of its own, and nothing of it is left behind: an MPI that waits by spinning never stands beside another
+It gets a JSON file, and answers by lines of JSON (`swath_bench.standalone.answers` is its side). It runs in
+a separate session, and all its processes are ended: an MPI that waits by spinning must not disturb another
 contender.
 """
 
@@ -25,12 +25,12 @@ from swath_bench.peers.environments import SWATH, Made
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 STANDALONE = (os.path.dirname(standalone.__file__), os.path.dirname(of_swath.__file__))
-"""Folders of modules that programs import where there is no Swath."""
+"""Folders of modules that programs import without Swath."""
 LAST_WORDS_MAX = 300
 POLL_SECONDS = 0.2
 SECONDS_TO_END = 5.0
 LAUNCHERS = ("PMI_", "PMIX_", "OMPI_", "PRTE_", "HYDI_", "MPI_LOCAL", "PYTHON")
-"""What no program may inherit: it would take itself for a rank of another job, or import from another Python."""
+"""Variables that no program may inherit: it would act as a rank of another job, or import from another Python."""
 
 Lines = list[dict[str, Any]]
 
@@ -41,11 +41,11 @@ class Program:
 
     Attributes:
         made: the environment that it runs in.
-        name: of its module in `programs`; with a dot the name is the whole one, of a module of Swath.
-        job: what it does: one of those that the module names.
-        silent_seconds: how long it may go without a sign of life before it is ended.
-        settings: environment variables for it.
-        mpi_ranks: how many processes its MPI starts; None: it is one process without MPI.
+        name: its module in `programs`; a name with a dot is the full name of a module of Swath.
+        job: one of the jobs of the module.
+        silent_seconds: longest time without a sign of life before it is ended.
+        settings: its environment variables.
+        mpi_ranks: number of processes that its MPI starts; None: it is one process without MPI.
     """
 
     made: Made
@@ -56,11 +56,11 @@ class Program:
     mpi_ranks: int | None = None
 
     def run(self, request: Mapping[str, Any], folder: str) -> tuple[Lines, str]:
-        """Run it to its end. Return the lines that it left, and why it ended badly, or "".
+        """Run it to its end. Return the lines of its answer, and the reason if it failed, or "".
 
         Args:
-            request: what it is asked; "job" is added, and "kept", the file for its lines, which are its signs of life.
-            folder: where it works, and where these files are, and one with all that it says.
+            request: the request; "job" is added, and "kept", the file for its lines, which are its signs of life.
+            folder: its working folder, with these files and one with its output.
         """
         folder = os.path.abspath(folder)
         asked, kept, said = (os.path.join(folder, name) for name in ("request.json", "kept.jsonl", "said.txt"))
@@ -92,13 +92,13 @@ class Program:
             return [python, *module]
         if self.made.environment == SWATH:
             return [str(mpi.own_mpiexec()), "-n", str(self.mpi_ranks), python, "-m", "mpi4py", *module]
-        # More ranks than cores is what is asked for; nobody is bound, as with the first MPI. `-m mpi4py` ends all ranks
+        # More ranks than cores are allowed, and no rank is bound, as with the first MPI. `-m mpi4py` ends all ranks
         # when one fails.
         start = [self.made.program("mpiexec"), "--map-by", ":OVERSUBSCRIBE", "--bind-to", "none"]
         return [*start, "-n", str(self.mpi_ranks), python, "-m", "mpi4py", *module]
 
     def variables(self) -> dict[str, str]:
-        """Return the environment variables that it is started with."""
+        """Return the environment variables of the program."""
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(LAUNCHERS)}
         own = os.environ.get("PYTHONPATH", "").split(os.pathsep) if self.made.environment == SWATH else []
         return {
@@ -107,7 +107,7 @@ class Program:
             "PYTHONPATH": os.pathsep.join([HERE, *map(os.path.abspath, filter(None, own)), *STANDALONE]),
             "PYTHONDONTWRITEBYTECODE": "1",
             "HYDRA_LAUNCHER": "fork",  # MPICH: all ranks are on this machine, no ssh
-            # Where Swath is tested it may be root; Open MPI wants to be told twice.
+            # Tests of Swath may run as root; Open MPI needs two variables to allow it.
             "OMPI_ALLOW_RUN_AS_ROOT": "1",
             "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
             **self.settings,
@@ -120,7 +120,7 @@ def by_cell(lines: Iterable[dict[str, Any]]) -> dict[int, dict[str, Any]]:
 
 
 def _watch(process: subprocess.Popen[bytes], signs: str, silent_seconds: float) -> str:
-    """Waits for its end; why it was a bad one, or ""."""
+    """Wait for the end of the program; return the reason if it failed, or ""."""
     try:
         while process.poll() is None:
             time.sleep(POLL_SECONDS)
@@ -132,7 +132,7 @@ def _watch(process: subprocess.Popen[bytes], signs: str, silent_seconds: float) 
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Its whole session: ranks have process groups of their own."""
+    """End its whole session: ranks have separate process groups."""
     if process.poll() is None:
         process.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -146,7 +146,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 def _of_session(session: int) -> list[int]:
     found = []
     for name in filter(str.isdigit, os.listdir("/proc")):
-        with contextlib.suppress(OSError):  # it has ended meanwhile
+        with contextlib.suppress(OSError):  # the process has ended
             if os.getsid(int(name)) == session:
                 found.append(int(name))
     return found

@@ -1,4 +1,4 @@
-"""What the benchmark of SCF is asked to run."""
+"""The options of the benchmark of SCF."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ BALANCED, AUTO = "balanced", "auto"
 SHARES = ("0", "25", "50", "75", "100", AUTO)
 PRESETS = ("xeon-eide", "p690-scsi", "p690-raid5", "cluster-nfs-raid5", "ssd")
 INTEGRAL_BYTES = {"small": 193_995_648, "medium": 519_680_000, "dimer": 5_038_848}
-"""Of all integrals, in 6-31G*."""
+"""Bytes of all integrals, in 6-31G*."""
 OTHER_BYTES = 1 << 30
-"""What is taken for an input that is not known."""
+"""Bytes that are assumed for an unknown input."""
 RANK_BYTES = 192 << 20
 """Memory of a rank: Python, PySCF, its matrices."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """The benchmark's parameters; where one is a list, all combinations are run.
+    """The benchmark's parameters. All combinations of list parameters are run.
 
     Attributes:
         inputs: "small", "medium", "dimer", or paths of XYZ files.
         basis: as PySCF names it.
-        ranks: how many.
+        ranks: number of ranks.
         integrals: modes of the application.
-        shares: of "balanced": percents of the integrals' bytes that are kept on disk, or "auto".
-        memory: of "balanced": bytes that keep integrals.
-        disks: modelled disks by name; none: the folder as it is.
-        application: the folder of the application; by default it is looked for.
+        shares: for "balanced": percents of the integrals' bytes that are kept on disk, or "auto".
+        memory: for "balanced": bytes of memory for integrals.
+        disks: modelled disks by name; none: the disk of the folder.
+        application: the folder of the application; by default it is searched.
     """
 
     inputs: tuple[str, ...] = ("small",)
@@ -60,7 +60,7 @@ class Options:
 
 @dataclasses.dataclass(frozen=True)
 class Run:
-    """One run of the application; `share` of "balanced", else None."""
+    """One run of the application; `share` is for "balanced", else None."""
 
     input: str
     ranks: int
@@ -93,6 +93,6 @@ def quick_options() -> Options:
 
 
 def needs(options: Options) -> dict[str, int]:
-    """Return bytes of disk and memory that it takes: the integrals, in the page cache too, and what PySCF holds."""
+    """Return the needed bytes of disk and memory: the integrals, in the page cache too, and what PySCF holds."""
     most = max(INTEGRAL_BYTES.get(name, OTHER_BYTES) for name in options.inputs)
     return {"disk": most, "memory": 2 * most + max(options.ranks) * RANK_BYTES}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 IN_A_ROW = 3
 PANEL_INCHES = (3.5, 2.9)
 LEAST_SECONDS = 1e-3
-"""What the axis of durations goes up to, where there are hardly any."""
+"""Least upper end of the axis of durations."""
 COLORS = {"read": "#2171b5", "write": "#d94801"}
 SHARE_STYLE: dict[str, Any] = {"color": "black", "marker": "o"}
 AUTO_STYLE: dict[str, Any] = {"color": "#238b45", "linestyle": "--", "linewidth": 1.2}
@@ -59,7 +59,7 @@ def durations(name: str, runs: Sequence[Record]) -> str:
 
 
 def sweeps(name: str, swept: Sequence[Record]) -> str:
-    """Figure 6: a panel for each input, number of ranks and disk; what auto takes is a dashed line."""
+    """Figure 6: a panel for each input, number of ranks and disk; the time of auto is a dashed line."""
     groups: dict[str, svg.Group] = {}
     with _figure(len(swept)) as (figure, axes):
         for index, (panel, sweep) in enumerate(zip(axes, swept, strict=True)):

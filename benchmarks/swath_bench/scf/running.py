@@ -1,4 +1,4 @@
-"""Running the application, once for each way that integrals can go, and comparing its energies with PySCF's."""
+"""Running the application, once for each source of integrals, and comparing its energies with PySCF's."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 
 def measure(options: Options, folder: str, keep: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """Run after run; `keep` is given what there is after each.
+    """Measure run after run; `keep` gets the results after each.
 
-    Raises UnsupportedError without the application or PySCF, BenchmarkFailedError where a run fails or its energy is
-    not PySCF's.
+    Raises UnsupportedError without the application or PySCF, BenchmarkFailedError if a run fails or its energy
+    differs from PySCF's.
     """
     application = find_application(options.application)
     if importlib.util.find_spec("pyscf") is None:
@@ -48,9 +48,9 @@ def measure(options: Options, folder: str, keep: Callable[[dict[str, Any]], None
 
 
 def find_application(told: str | None) -> Path:
-    """Return the folder of the application: the one that was told, else applications/scf here or in a folder above.
+    """Return the folder of the application: the given one, else applications/scf here or in a folder above.
 
-    Raises UnsupportedError where it is not there: it belongs to the repository, not to the package.
+    Raises UnsupportedError if it is missing: it belongs to the repository, not to the package.
     """
     above = [Path.cwd(), *Path.cwd().parents, *Path(__file__).resolve().parents]
     for folder in [Path(told)] if told is not None else [base / PLACE for base in above]:
@@ -64,7 +64,7 @@ def find_application(told: str | None) -> Path:
 
 
 def reference(application: Path, name: str, basis: str) -> float:
-    """Return the energy by `pyscf.scf.RHF`, Hartree, found by a process of its own."""
+    """Return the energy by `pyscf.scf.RHF`, Hartree, from a separate process."""
     launch.say("scf", f"{name}: the energy by pyscf.scf.RHF")
     command = [sys.executable, str(application / REFERENCE), "--input", _input(name), "--basis", basis]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -93,7 +93,7 @@ def _run(application: Path, run: Run, options: Options, folder: str) -> dict[str
 
 
 def _input(name: str) -> str:
-    """Return a name of the application's own as it is, another file's whole path: the process runs elsewhere."""
+    """Return the name of a built-in input unchanged, else the file's absolute path: the process has another folder."""
     return os.path.abspath(name) if os.path.exists(name) else name
 
 

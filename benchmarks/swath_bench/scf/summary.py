@@ -1,4 +1,4 @@
-"""What follows from the runs: operations by kind and size, as Pablo told them, and the sweep over the share. Pure."""
+"""Conclusions from the runs: operations by kind and size, as Pablo reports them, and the sweep over the share. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BACKGROUND = (
     *("batches_computed", "batches_read", "batches_from_memory", "batches_written", "bytes_read", "bytes_written"),
     *("reading", "writing", "waiting", "waiting_for_writes"),
 )
-"""What is added up of what balanced integrals did in each iteration."""
+"""Figures of balanced integrals in each iteration that are added up."""
 RANK, KIND, BEGIN, SECONDS, BYTES = range(5)
 """Of an event."""
 SIZES = (("size < 4K", 1 << 12), ("4K ≤ size < 64K", 1 << 16), ("64K ≤ size < 256K", 1 << 18), ("256K ≤ size", None))
@@ -36,7 +36,7 @@ def summarise(result: Record) -> Record:
 
 
 def versions_of(runs: Sequence[Record], summaries: Sequence[Record]) -> list[Record]:
-    """Figure 2: of each input, number of ranks and disk all runs beside the one whose integrals are stored."""
+    """Figure 2: for each input, number of ranks and disk, all runs compared with the one with stored integrals."""
     places: dict[tuple[Any, ...], list[Record]] = {}
     for run, found in zip(runs, summaries, strict=True):
         io = found["operations"][-1]
@@ -87,7 +87,7 @@ def run_summary(run: Record) -> Record:
 
 
 def background(ranks: Sequence[Sequence[Record]]) -> dict[str, float]:
-    """What balanced integrals did beside the program, all ranks and iterations together; nothing of others."""
+    """Return the background work of balanced integrals, summed over ranks and iterations; nothing for others."""
     iterations = [iteration for rank in ranks for iteration in rank]
     return {name: sum(iteration[name] for iteration in iterations) for name in BACKGROUND} if iterations else {}
 
@@ -98,7 +98,7 @@ def _row(kind: str, events: Sequence[Sequence[Any]], waited: float, execution: f
 
 
 def _written_behind(behind: Record, waited: float, execution: float) -> Record:
-    """What balanced integrals wrote beside the program, which waited for room now and then."""
+    """Return the background writes of balanced integrals, with the program's waits for buffer room."""
     count, size = int(behind["batches_written"]), int(behind["bytes_written"])
     return _filled("write behind", count, behind["waiting_for_writes"], size, (waited, execution))
 
@@ -120,7 +120,7 @@ def _sum_of(rows: Sequence[Record]) -> Record:
 
 
 def size_distribution(events: Sequence[Sequence[Any]]) -> dict[str, int]:
-    """How many requests there are of each class of sizes."""
+    """Return the number of requests in each class of sizes."""
     counts = dict.fromkeys((name for name, _ in SIZES), 0)
     for event in events:
         counts[next(name for name, end in SIZES if end is None or event[BYTES] < end)] += 1
@@ -128,13 +128,13 @@ def size_distribution(events: Sequence[Sequence[Any]]) -> dict[str, int]:
 
 
 def iteration_seconds(run: Record) -> float:
-    """Return the median of the iterations but the first, in which balanced integrals are computed and written."""
+    """Return the median of the iterations without the first, in which balanced integrals are computed and written."""
     seconds = run["iteration_seconds"]
     return float(statistics.median(seconds[1:] or seconds))
 
 
 def sweeps_of(runs: Sequence[Record]) -> list[Record]:
-    """Figure 6: of each input, number of ranks and disk the seconds at each share; where there are two or more."""
+    """Figure 6: the seconds at each share, for each input, number of ranks and disk with two or more shares."""
     places = dict.fromkeys((run["input"], run["ranks"], run["disk"]) for run in runs if run["integrals"] == BALANCED)
     found = []
     for place in places:
@@ -155,7 +155,7 @@ def sweeps_of(runs: Sequence[Record]) -> list[Record]:
 
 
 def _verdict(points: Sequence[Record]) -> Record:
-    """The best fixed share, and the chosen one beside it and beside both ends; by seconds of an iteration."""
+    """Return the best fixed share, and the ratios of the chosen one to it and to both ends; by iteration seconds."""
     fixed = [point for point in points if point["share"] != AUTO]
     best = min(fixed, key=lambda point: float(point["iteration_seconds"]), default=None)
     auto = next((point["iteration_seconds"] for point in points if point["share"] == AUTO), None)
@@ -169,7 +169,7 @@ def _verdict(points: Sequence[Record]) -> Record:
 
 
 def sentences(sweep: Record) -> list[str]:
-    """What a sweep says, in words."""
+    """Return the conclusions of a sweep as sentences."""
     where = "" if sweep["disk"] is None else f" on modelled disk {sweep['disk']}"
     place = f"{sweep['input']}, {sweep['ranks']} ranks{where}"
     said = []

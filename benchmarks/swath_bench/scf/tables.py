@@ -1,4 +1,4 @@
-"""SCF for people: tables in the shape of tables 2 to 5 of the paper, and figure 6 as a table."""
+"""Tables of SCF in the shape of tables 2 to 5 of the paper, and figure 6 as a table."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ in the page cache. All energies are PySCF's within 1e-8 Hartree."""
 
 
 def show(console: Console, result: dict[str, Any]) -> None:
-    """All runs, the sweeps, and the sentences."""
+    """Print all runs, the sweeps, and the sentences."""
     summary = result["summary"]
     for run, recorded in zip(summary["runs"], result["runs"], strict=True):
         _show_run(console, run, recorded)

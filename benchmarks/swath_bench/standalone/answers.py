@@ -1,4 +1,4 @@
-"""A peer's program: what it is asked, and its answer in lines of JSON; `swath_bench.peers.running` starts it."""
+"""A peer's program: its request, and its answer in lines of JSON; `swath_bench.peers.running` starts it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def answer(**jobs: Callable[[dict[str, Any]], object]) -> None:
-    """Do the job that the request names, the JSON file `sys.argv[1]`. What it raises is said in a line, too."""
+    """Do the job of the request, the JSON file `sys.argv[1]`. An exception becomes a line of the answer, too."""
     with open(sys.argv[1], encoding="utf-8") as told:
         request = json.load(told)
     try:
@@ -21,12 +21,12 @@ def answer(**jobs: Callable[[dict[str, Any]], object]) -> None:
 
 
 def keep(path: str, line: dict[str, Any]) -> None:
-    """A line of the answer, at the end of the file `path`, the request's "kept"."""
+    """Append a line of the answer to the file `path`, the request's "kept"."""
     with open(path, "a", encoding="utf-8") as kept:
         kept.write(json.dumps(line) + "\n")
 
 
 def reason(error: Exception) -> str:
-    """Return what a library raised in one line, for people; the whole story goes to standard error."""
+    """Return an exception of a library as one line of text; the traceback goes to standard error."""
     traceback.print_exc()
     return f"{type(error).__name__}: {' '.join(str(error).split())}"

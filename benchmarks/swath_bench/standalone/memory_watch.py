@@ -10,13 +10,13 @@ from collections.abc import Iterator
 
 POLL_SECONDS = 0.005
 POLLS_PER_LOOK = 20
-"""After so many it is looked again which child processes there are. One counts from the second look on: until it runs a
-program of its own, a new child has its parent's memory."""
+"""After this number of samples the child processes are listed again. A child counts from the second list on: until it
+runs its own program, a new child has its parent's memory."""
 
 
 @contextlib.contextmanager
 def watched() -> Iterator[list[int]]:
-    """One number: the most that all processes had above what this one has now, looked at every 5 ms."""
+    """Yield the peak memory of all processes above the present memory of this one, sampled every 5 ms."""
     own = os.getpid()
     idle = _own_bytes([own])
     peak = [0]
@@ -42,9 +42,9 @@ def watched() -> Iterator[list[int]]:
 
 
 def children(process: int) -> list[int]:
-    """Of all its threads, and theirs in turn."""
+    """Return the children of all its threads, and their descendants."""
     found: list[int] = []
-    with contextlib.suppress(OSError):  # it has ended meanwhile
+    with contextlib.suppress(OSError):  # the process has ended
         for thread in os.listdir(f"/proc/{process}/task"):
             with contextlib.suppress(OSError), open(f"/proc/{process}/task/{thread}/children", "rb") as told:
                 found += map(int, told.read().split())
@@ -52,7 +52,7 @@ def children(process: int) -> list[int]:
 
 
 def _own_bytes(processes: list[int]) -> int:
-    """Anonymous and shared memory; page cache that is mapped does not count."""
+    """Return anonymous and shared memory; mapped page cache does not count."""
     total = 0
     for process in processes:
         with contextlib.suppress(OSError), open(f"/proc/{process}/status", encoding="ascii") as told:

@@ -1,9 +1,9 @@
 """Zarr: one store, read by Swath, zarr-python, zarrs and TensorStore: all, chunks, one row, one column, strided.
 
-Every contender is a program in a process of its own, the peers' under the Pythons of their own environments. Of each
-store all programs are run one after the other, in another order each time, and that round is repeated, so that a
-machine that gets slower gets slower for all. `options` says what is measured, `stores` makes the array, the stores and
-the selections, `contenders` starts those that are measured, `summary` sets Swath beside the fastest peer,
+Every contender is a program in a separate process, the peers' under the Pythons of their environments. For each
+store all programs run one after the other, in another order each time. This round is repeated, so a
+machine that gets slower gets slower for all. `options` has the options, `stores` makes the array, the stores and
+the selections, `contenders` starts the programs, `summary` compares Swath with the fastest peer,
 `tables` prints.
 """
 
@@ -31,9 +31,9 @@ __all__ = ["Options", "measure", "needs", "peer_names", "quick_options", "show",
 
 
 def measure(options: Options, folder: str, keep: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """Store after store; `keep` is given what there is after each of them, also when it fails or is interrupted.
+    """Measure store after store; `keep` gets the results after each of them, also after a failure or an interrupt.
 
-    Raises BenchmarkFailedError where Swath fails, or reads wrong data: a peer that does is refused.
+    Raises BenchmarkFailedError if Swath fails, or reads wrong data; a peer that does so is refused.
     """
     contenders = contenders_of(options.peers, len(os.sched_getaffinity(0)))
     result: dict[str, Any] = {
@@ -97,7 +97,7 @@ def _refuse(cells: list[dict[str, Any]], contender: Contender, reason: str) -> N
 def _add(
     cells: list[dict[str, Any]], contender: Contender, number: int, lines: dict[int, dict[str, Any]], failed: str
 ) -> None:
-    """What a program said, in one round; who was refused once, is."""
+    """Add the answer of a program in one round; a contender that was refused once stays refused."""
     if failed:
         launch.say("zarr", failed)
     for index, cell in enumerate(cells):

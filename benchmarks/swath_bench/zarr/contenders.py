@@ -1,4 +1,4 @@
-"""The contenders: in which environment each runs, what it is told, and what its program says."""
+"""The contenders: the environment of each, its settings, and the answer of its program."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from swath_bench.zarr.stores import Store
 
 SWATH = "swath"
 SILENT_SECONDS = 600.0
-"""How long a program may go without a sign of life, which it gives before every read."""
+"""Longest time without a sign of life of a program, which gives one before every read."""
 
 ZARRS_PIPELINE = {"codec_pipeline.path": "zarrs.ZarrsCodecPipeline", "codec_pipeline.strict": True}
-"""Strict: what zarrs cannot do is refused, and not done by zarr-python in its name, which is measured itself."""
+"""Strict: reads that zarrs cannot do are refused; zarr-python, which is measured separately, does not replace it."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,12 +24,12 @@ class Contender:
     """One way of reading, carried out by a program of `swath_bench.peers.programs`.
 
     Attributes:
-        name: for people.
-        environment: under whose Python; "swath" is the one that runs this.
+        name: name in tables.
+        environment: the environment of its Python; "swath" is the one that runs this.
         program: its module.
-        settings: what it is told: of zarr-python and zarrs {"config": of the library}, of TensorStore {"context": of
-            the library, "batch": whether requests are told to it as one}; "threads" hand several requests to
-            the library at the same time, where it does not take them as one.
+        settings: for zarr-python and zarrs {"config": of the library}, for TensorStore {"context": of the library,
+            "batch": whether it gets the requests in one batch}; "threads" pass several requests to
+            the library at the same time, if it does not take them as one.
     """
 
     name: str
@@ -44,12 +44,12 @@ class Contender:
 
 
 def contenders_of(peers: Sequence[str], cores: int) -> list[Contender]:
-    """Swath, and what is measured of these environments on a machine of so many cores."""
+    """Return Swath, and the contenders of these environments on a machine with this number of cores."""
     return [Contender(SWATH, SWATH, "swath")] + [c for c in _peers(cores) if c.environment in peers]
 
 
 def _peers(cores: int) -> list[Contender]:
-    """Each with its defaults, and with what should suit it best: decoding on every core, more reads than that."""
+    """Return each peer with its defaults, and tuned: decoding on every core, more reads than that."""
     zarr = {"async.concurrency": 64, "threading.max_workers": cores}
     zarrs = {**ZARRS_PIPELINE, "threading.max_workers": cores, "codec_pipeline.chunk_concurrent_maximum": 4 * cores}
     limits = {"file_io_concurrency": {"limit": 32}, "data_copy_concurrency": {"limit": 2 * cores}}
@@ -68,13 +68,13 @@ def _peers(cores: int) -> list[Contender]:
 def run(
     contender: Contender, made: Made, store: Store, repetitions: int, folder: str
 ) -> tuple[dict[int, dict[str, Any]], str]:
-    """What the program says of each cell of the store, by the cell's index; why it did not come to its end, or "".
+    """Return the answers of the program by the index of the cell; and the reason if it did not finish, or "".
 
     Args:
         contender: who.
         made: its environment.
         store: what is read.
-        repetitions: counted ones.
+        repetitions: number of counted repetitions.
         folder: for the program's own files.
     """
     request = {

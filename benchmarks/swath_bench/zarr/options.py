@@ -1,4 +1,4 @@
-"""What the Zarr benchmark is asked to measure."""
+"""The options of the Zarr benchmark."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ class Options:
     """Sizes of the benchmark.
 
     Attributes:
-        bytes: of the array, not compressed; rounded down to whole chunks.
+        bytes: bytes of the array without compression, rounded down to whole chunks.
         chunk: elements of a chunk along each of the two dimensions.
         stores: kinds of stores.
         patterns: what is read.
         caches: the store in the page cache before each read, or out of it.
         peers: names of environments.
         rounds: how often all programs are run, one after the other.
-        repetitions: of each read that are counted, within a round.
-        seed: of the values, and of which chunks, row and column are read.
+        repetitions: number of counted repetitions of each read within a round.
+        seed: seed of the values, and of the chosen chunks, row and column.
     """
 
     bytes: int = 1 << 30
@@ -80,7 +80,7 @@ class Options:
 
 
 def quick_options() -> Options:
-    """Sizes for a look, and for tests: Swath alone, which needs no network."""
+    """Small sizes for a quick run, and for tests: Swath alone, which needs no network."""
     return Options(bytes=MIB, chunk=64, peers=(), rounds=2, repetitions=1)
 
 
@@ -90,5 +90,5 @@ def needs(options: Options) -> dict[str, int]:
 
 
 def peer_names() -> tuple[str, ...]:
-    """Return what `--peers` without names stands for: all."""
+    """Return the peers that `--peers` without names selects: all."""
     return PEERS

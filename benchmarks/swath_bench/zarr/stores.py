@@ -22,11 +22,11 @@ Selection = list[int | list[int]]
 DTYPE = "<f4"
 CHUNKS_READ = 64
 STEP = 7
-"""No divisor of a chunk's length that is a power of two: every chunk is met at other places."""
+"""The step shares no divisor with a chunk's length, a power of two: every chunk is read at other positions."""
 SHARD_CHUNKS = 4
 """Along each dimension, where the array has as many."""
 LEVELS = 32
-"""Of a unit: what measured values are rounded to before they are compressed."""
+"""Measured values are rounded to this fraction of a unit before they are compressed."""
 BLOSC = {
     "name": "blosc",
     "configuration": {"cname": "lz4", "clevel": 5, "shuffle": "shuffle", "typesize": 4, "blocksize": 0},
@@ -42,7 +42,7 @@ CODECS: dict[str, list[Any]] = {
 
 @dataclasses.dataclass(frozen=True)
 class Store:
-    """One store, as it lies there.
+    """One store on the disk.
 
     Attributes:
         kind: one of `options.STORES`.

@@ -1,4 +1,4 @@
-"""What follows from the measurements: Swath beside the fastest peer, and what is noise."""
+"""Conclusions from the measurements: Swath compared with the fastest peer, and the noise."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from swath_bench.measure import summary
 from swath_bench.zarr.contenders import SWATH
 
 WARM_PART = 0.01
-"""A cold read that met more of the store in the page cache was none."""
+"""Largest cached part of the store for a read to count as cold."""
 
 
 def summarise(result: dict[str, Any]) -> dict[str, Any]:
-    """Of every cell the median and range of each contender, and Swath's median ÷ that of the fastest peer.
+    """Return for every cell median and range of each contender, and Swath's median ÷ that of the fastest peer.
 
-    "noise" is how far the fastest peer's own repetitions scatter, high - low of its median (the highest and lowest
-    dropped, where there are three); Swath is slower beyond noise where its ratio is above 1 + noise. A contender that
-    was refused in any round is not compared; "refused" says who, where and why. "processor_ratio" is the same of the
-    time that all threads computed, against the peer that computed least: where other programs run, it says more.
+    "noise" is the range of the fastest peer's repetitions, (high - low) / median, without the highest and lowest
+    if there are three. Swath is slower beyond noise if its ratio is above 1 + noise. A contender that
+    was refused in any round is not compared; "refused" has contender, cell, reason. "processor_ratio" is the ratio of
+    the processor time of all threads to that of the peer with the least: it says more if other programs run.
     """
     cells = [_cell(cell) for cell in result["cells"]]
     compared = [cell for cell in cells if cell["ratio"] is not None]
@@ -62,7 +62,7 @@ def _name(cell: dict[str, Any]) -> str:
 
 
 def _not_cold(result: dict[str, Any]) -> int:
-    """Return how many cold reads met a store that was partly in the page cache."""
+    """Return the number of cold reads of a store that was partly cached."""
     stored = {store["kind"]: store["stored_bytes"] for store in result["stores"]}
     return sum(
         (repetition["cached_bytes_before"] or 0) > WARM_PART * stored[cell["store"]]

@@ -14,7 +14,7 @@ from swath_bench.zarr.contenders import SWATH
 from swath_bench.zarr.options import PEERS
 
 LABELS = {"zarr": "zarr-python"}
-"""Where the family is not called as its environment."""
+"""Names of families that differ from their environment's name."""
 NOTE = (
     "Of each library the fastest of its settings, median (range). Noise: high - low of the fastest peer's own "
     "repetitions, by their median; the highest and the lowest dropped. CPU: of all threads, "
@@ -23,7 +23,7 @@ NOTE = (
 
 
 def show(console: Console, result: dict[str, Any]) -> None:
-    """Every cell; how many are slower; who was refused and why."""
+    """Print every cell, the number of slower ones, and the refused contenders with their reasons."""
     summary = result["summary"]
     rows, columns = result["stores"][0]["shape"] if result["stores"] else (0, 0)
     console.print(Text(f"Zarr: {rows:,} × {columns:,} float32 read from one store, milliseconds", style="bold"))

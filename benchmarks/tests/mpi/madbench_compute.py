@@ -32,7 +32,7 @@ def main() -> None:
         assert set(told["relative_errors"]) == {"inverse", "products"}, told
         assert len(told["traces"]) == case["bins"], told
         assert all(trace > 0 for trace in told["traces"]), told
-    # What verifies can also refuse: an inverse that is wrong by a little in one element.
+    # The verification can also fail: here for an inverse with a small error in one element.
     honest = algebra.invert
 
     def wrong(matrix, dealt):

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "formats/zarr/base64.h"
+#include "base/base64.h"
 #include "formats/zarr/elements.h"
 #include "formats/zarr/unicode.h"
 

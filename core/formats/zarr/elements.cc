@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "formats/zarr/base64.h"
+#include "base/base64.h"
 #include "formats/zarr/unicode.h"
 
 namespace swath::zarr {

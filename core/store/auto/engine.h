@@ -1,5 +1,5 @@
-// Each batch by the engine that was measured best for it: reads that wait for a device, many at once, by io_uring;
-// everything else by posix (decision record 0005).
+// An engine that chooses by batch: many reads that wait for a device go through io_uring, everything else through
+// posix, as measured (decision record 0005).
 #pragma once
 
 #include <memory>
@@ -30,7 +30,7 @@ class AutoEngine : public FileEngine {
 
   EngineOptions options_;
   PosixEngine posix_;
-  std::unique_ptr<Engine> uring_;  // made when a batch wants it first: a ring costs memory
+  std::unique_ptr<Engine> uring_;  // made at first use: a ring costs memory
   bool uring_refused_ = false;
 };
 

@@ -47,12 +47,12 @@ ModelEngine::ModelEngine(const std::shared_ptr<OpenFile>& file, std::shared_ptr<
   disk_->adopt(key_, birth_time(*file), file->size());
 }
 
-// The batch under way is finished. What was only remembered gets its bytes moved: nobody is left to wait for the disk.
+// Finishes the current batch. A deferred batch is still moved, without a wait for the modelled disk.
 ModelEngine::~ModelEngine() {
   if (!remembered_) return;
   try {
     posix_.transfer(started_direction_, started_batch_, started_counters_);
-  } catch (const Error&) {  // lost, as an error of a background batch is that nobody waits for
+  } catch (const Error&) {  // ignored, like the error of any background batch without a wait()
     remembered_ = false;
   }
 }

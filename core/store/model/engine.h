@@ -1,5 +1,6 @@
-// Bytes that really move, in the time that a modelled disk takes: posix carries them, the model says when each request
-// is done, and the thread sleeps until then on its own clock. In a simulation (comm/simulated.h) that costs no time.
+// An engine with the timing of a modelled disk: posix moves the bytes, the model gives the completion time of each
+// request, and the thread sleeps until then on its own clock. In a simulation (comm/simulated.h) this takes no real
+// time.
 //
 //   model:PRESET          the disk that is called as its preset (model/presets.h)
 //   model:PRESET@NAME     the disk NAME, made of that preset by whoever names it first
@@ -30,10 +31,10 @@ class ModelEngine : public FileEngine {
 
   // "modelled disk p690-raid5".
   std::string name() const override { return "modelled disk " + disk_->parameters().name; }
-  // It tells what is cached whatever the kernel does: nothing.
+  // It reports that nothing is cached, whatever the kernel says.
   Capabilities capabilities() const override;
   void transfer(Direction direction, std::span<const Transfer> batch, Counters& counters) override;
-  // In a simulation only its ranks' threads can wait: the batch is carried out by wait().
+  // In a simulation only the ranks' threads can wait: wait() carries out the batch.
   void start(Direction direction, std::span<const Transfer> batch) override;
   void wait(Counters& counters) override;
   bool read_cached(const Transfer& /*piece*/, Counters& /*counters*/) override { return false; }
@@ -48,7 +49,7 @@ class ModelEngine : public FileEngine {
   const std::shared_ptr<ModelledDisk> disk_;
   FileKey key_;
   PosixEngine posix_;
-  bool remembered_ = false;  // a batch that wait() carries out
+  bool remembered_ = false;  // a deferred batch, for wait()
   Direction started_direction_ = Direction::kRead;
   std::vector<Transfer> started_batch_;
   Counters started_counters_;

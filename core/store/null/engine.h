@@ -1,8 +1,8 @@
-// No store at all: reads give zeros, writes vanish, requests and bytes are counted as posix would count them. For
-// measuring everything but the store.
+// No store: reads return zeros, writes are dropped, and requests and bytes are counted as by posix. For measuring
+// everything but the store.
 //
-// Nothing is opened or made. size() starts as the size of the file that `path` names (0 where there is none), and grows
-// with writes. A read past it gives zeros too: another rank's null engine cannot know how far this one has written.
+// It opens and creates no file. size() starts as the size of the file at `path` (0 if none), and grows with writes. A
+// read beyond it returns zeros, too: another rank's null engine does not know the writes of this one.
 #pragma once
 
 #include <span>
@@ -18,7 +18,7 @@ class NullEngine : public Engine {
 
   std::string name() const override { return "null"; }
   const std::string& path() const override { return path_; }
-  // It tells nothing of a cache, having none.
+  // It reports no cache, since it has none.
   Capabilities capabilities() const override { return {.lock_for_holes = false, .durable_when_answered = true}; }
   void transfer(Direction direction, std::span<const Transfer> batch, Counters& counters) override;
   void start(Direction direction, std::span<const Transfer> batch) override;

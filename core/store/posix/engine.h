@@ -1,6 +1,5 @@
-// Requests as system calls: pread and pwrite, preadv and pwritev where memory is scattered. One call is one request, so
-// that what strace counts is what the counters say; but where the work may be told to stop a long request is several
-// calls (bytes_to_attempt).
+// Requests as system calls: pread and pwrite; preadv and pwritev for scattered memory. One call is one request, so that
+// strace and the counters agree; in interruptible work a long request is several calls (bytes_to_attempt).
 #pragma once
 
 #include <memory>
@@ -21,7 +20,7 @@ class PosixEngine : public FileEngine {
 
   std::string name() const override { return name_of("posix"); }
   void transfer(Direction direction, std::span<const Transfer> batch, Counters& counters) override;
-  // Asks for the size where less came than was asked for only.
+  // Reads the file's size only after a short read.
   int64_t read_to_end(const Transfer& piece, Counters& counters) override;
   void start(Direction direction, std::span<const Transfer> batch) override;
   void wait(Counters& counters) override { background_.wait(counters); }

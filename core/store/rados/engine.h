@@ -1,4 +1,4 @@
-// Requests as RADOS operations: what a batch has of an object is read, or written, by operations of many ranges.
+// Requests as RADOS operations: each reads or writes many ranges of one object.
 #pragma once
 
 #include <functional>
@@ -22,12 +22,12 @@ class RadosEngine : public Engine {
   const std::string& path() const override { return file_->path(); }
   Capabilities capabilities() const override;
   void transfer(Direction direction, std::span<const Transfer> batch, Counters& counters) override;
-  // In lists that are full as far as the objects allow, many under way at a time.
+  // In lists that are as full as the objects allow, many in flight at a time.
   void transfer_structured(Direction direction, const StructuredTransfer& structured, Counters& counters) override;
   void start(Direction direction, std::span<const Transfer> batch) override;
   void start_structured(Direction direction, const StructuredTransfer& structured) override;
   void wait(Counters& counters) override { background_.wait(counters); }
-  // Without a lock: each object is written as long as nobody has written it since it was read, else once more.
+  // Without a lock: each object is written only if it did not change since it was read; else the update is repeated.
   void update(const Transfer& image, bool has_holes, const std::function<void(std::byte*)>& fill_in,
               Counters& counters) override;
   std::unique_ptr<RangeLock> lock(int64_t /*begin*/, int64_t /*end*/) override { return nullptr; }
@@ -44,12 +44,12 @@ class RadosEngine : public Engine {
   void transfer_batch(Direction direction, std::span<const Transfer> batch, Counters& counters) const;
   void move_structured(Direction direction, const StructuredTransfer& structured, Counters& counters) const;
 
-  // Lists of what is moved, begun as they are full.
+  // Lists of ranges; each is started when it is full.
   ObjectLists lists(Direction direction, Flight& flight) const;
 
   const std::shared_ptr<RadosFile> file_;
   const int64_t operation_bytes_max_;
-  const int64_t in_flight_max_;  // of the objects of one place in a stripe
+  const int64_t in_flight_max_;  // for the objects at one place in a stripe
   BackgroundBatch background_;   // last, so that its thread ends before what it uses
 };
 

@@ -63,8 +63,8 @@ std::string striped_name(const RadosPool& pool, const std::string& file) {
 
 namespace {
 
-// Whoever reads it, or writes it, is told so before anything is gone. The attributes as they stay from now on; nothing
-// where there is no striped file.
+// Marks the file as removed before its objects are, so that readers and writers get an error. Returns the attributes
+// that stay; nullopt if there is no striped file.
 std::optional<Attributes> mark_removed(const RadosPool& pool, const std::string& striped) {
   const std::string what = "remove " + striped + " of pool " + pool.name();
   const std::string first = object_name(striped, 0);

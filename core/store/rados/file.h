@@ -23,23 +23,23 @@ inline constexpr char kRemoved[] = "swath.removed";
 
 std::string object_name(const std::string& striped, int64_t object);
 
-// The striped file that a name means in a pool: its generation that counts, or one of its own name. Empty: none.
+// The striped file of a name in a pool: its current generation, or a file of that very name. Empty: none.
 std::string striped_name(const RadosPool& pool, const std::string& file);
 
-// Removes a striped file; nothing where it is gone. Throws Error{kStore}.
+// Removes a striped file; does nothing if it does not exist. Throws Error{kStore}.
 void remove_striped(const RadosPool& pool, const std::string& striped);
 
-// Of all engines that use it, in any thread.
+// Shared by all engines that use it, in any thread.
 class RadosFile {
  public:
   // Throws Error{kStore}.
   RadosFile(const std::string& path, OpenMode mode, const EngineOptions& options);
 
   const std::string& path() const { return path_; }
-  // Who may be served by an OSD now; null where nobody takes turns.
+  // The turns at the OSDs; null: no throttling.
   const std::shared_ptr<ServerTurns>& turns() const { return turns_; }
   bool may_write() const { return mode_ != OpenMode::kRead; }
-  // Why objects are not asked by structure, in words; empty where they are. Asked of the cluster once.
+  // Why structured requests are not used; empty: they are. The cluster is asked once.
   const std::string& class_refusal() const { return class_refusal_; }
   const StripeLayout& stripes() const { return stripes_; }
   const std::string& striped() const { return striped_; }
@@ -47,16 +47,16 @@ class RadosFile {
   std::string object(int64_t number) const { return object_name(striped_, number); }
 
   int64_t size() const;
-  // Whether it had so many when that was looked at last.
+  // True if the file had so many bytes when its size was last read.
   bool has_at_least(int64_t bytes) const { return bytes <= size_known_; }
-  // At least so many bytes; the size is an upper bound of what is written at any time.
+  // Makes the file at least so long; the size is always an upper bound of the written bytes.
   void grow(int64_t bytes);
   void resize(int64_t bytes);
-  // What is answered is on the medium. Throws Error{kStore} with ESTALE where the file was removed meanwhile.
+  // Completed writes are on the medium. Throws Error{kStore} with ESTALE if the file was removed meanwhile.
   void sync() const;
-  // The same of what was written since the last time; nothing where that is nothing.
+  // The same check for writes since the last one; does nothing without writes.
   void check_written() const;
-  // To be called when a write was answered: RADOS makes objects that are missing, and refuses none of a removed file.
+  // To be called after a completed write: RADOS creates missing objects, so writes to a removed file do not fail.
   void note_write() const { is_written_ = true; }
   double lock_timeout_seconds() const { return lock_timeout_seconds_; }
 
@@ -75,8 +75,8 @@ class RadosFile {
   std::string striped_;
   StripeLayout stripes_;
   std::string class_refusal_;
-  mutable std::atomic<bool> is_written_ = false;  // since the last look whether the file is there
-  mutable std::atomic<int64_t> size_known_ = 0;   // that the file had at least when it was looked at last
+  mutable std::atomic<bool> is_written_ = false;  // since the last check that the file exists
+  mutable std::atomic<int64_t> size_known_ = 0;   // a lower bound of the size, from its last read
 };
 
 }  // namespace swath

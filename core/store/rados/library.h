@@ -1,7 +1,7 @@
-// Ceph's C library, found at run time when a file in a pool is asked for: the functions of it that we call.
+// Ceph's C library, loaded at run time at the first use of a file in a pool: the functions that we call.
 //
-// No header of Ceph is read when Swath is built: what is declared here is the same from Ceph 14 on. Source: librados.h
-// of Ceph 16.2.
+// Building Swath needs no header of Ceph: these declarations are valid from Ceph 14 on. Source: librados.h of Ceph
+// 16.2.
 #pragma once
 
 #include <cstddef>
@@ -122,10 +122,10 @@ struct Librados {
   // NOLINTEND(bugprone-macro-parentheses)
 };
 
-// Looked for once a process. Throws Error{kUnsupported} where the process can load none.
+// Loaded once a process. Throws Error{kUnsupported} if the process can load none.
 const Librados& librados();
 
-// Why librados() throws, in words; empty where it does not.
+// Why librados() throws; empty if it does not.
 std::string librados_refusal();
 
 }  // namespace swath

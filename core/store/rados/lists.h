@@ -1,4 +1,4 @@
-// Pieces of a file, gathered object by object into lists of many ranges.
+// Gathers pieces of a file, object by object, into lists of many ranges.
 #pragma once
 
 #include <functional>
@@ -15,12 +15,12 @@ class ObjectLists {
  public:
   using Use = std::function<void(int64_t object, std::vector<ObjectRange> ranges)>;
 
-  // `bytes_max`: of one list. `use` is called with each that is full.
+  // `bytes_max`: of one list. Calls `use` with each full list.
   ObjectLists(const StripeLayout& stripes, Direction direction, int64_t bytes_max, Use use);
 
-  // Neighbours in the batch that abut in the file are one range.
+  // Adjacent file ranges of the batch are joined.
   void add(std::span<const Transfer> batch);
-  // The rest are full, too.
+  // Calls `use` with the rest.
   void flush();
 
  private:

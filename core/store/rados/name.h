@@ -1,4 +1,4 @@
-// Names of files in a Ceph pool: rados:POOL/NAME, and behind a question mark what else is to be said.
+// Names of files in a Ceph pool: rados:POOL/NAME, with options after a question mark.
 //
 //   rados:climate/run7/sst.npy
 //   rados:climate/sst.npy?conf=/etc/ceph/test.conf&id=ann&timeout=30&stripe=65536,4,4194304
@@ -26,13 +26,13 @@ struct RadosName {
   bool use_class = true;
   StripeLayout stripes;
 
-  // Throws Error{kArgument}, saying what was expected, for what is no such name.
+  // Throws Error{kArgument} that says what was expected, for an invalid name.
   static RadosName parse(const std::string& path);
-  // The path of another file in the same pool, with the same things said: `path` must be one that parse() takes.
+  // The path of another file in the same pool, with the same options: `path` must be valid for parse().
   static std::string beside(const std::string& path, const std::string& file);
 };
 
-// Whether a path is the name of a file in a pool. A file of the file system that is called so is "./rados:…".
+// True if a path is the name of a file in a pool. A local file of such a name is "./rados:…".
 inline bool is_rados(const std::string& path) { return path.starts_with("rados:"); }
 
 }  // namespace swath

@@ -39,8 +39,8 @@ void pause_before(int attempt) {
   throw Error(ErrorKind::kStore, "create " + path + ": " + what, error);
 }
 
-// The suffix of a second object for whoever needs room while the file is written (copying/prepare.py). It is removed
-// with the file.
+// The suffix of a second object for temporary data while the file is written (copying/prepare.py). It is removed with
+// the file.
 constexpr char kScratch[] = ".scratch";
 
 void remove_generation(const RadosPool& pool, const std::string& striped) {
@@ -172,8 +172,8 @@ void RadosNewName::begin_mark() {
   fail(final_path_, "others begin to create it all the time", EBUSY);
 }
 
-// Whether it is to be removed from now on, and can no more be given the name. An owner who has completed it meanwhile,
-// or an answer that does not come: no.
+// Marks the file for removal, so that it can no longer get its name. Returns false if its owner has completed it
+// meanwhile, or if no answer arrives.
 bool RadosNewName::give_up(const std::string& number, const std::string& owner) const {
   RadosChange change;
   return change.expect(mark_of(number), owner).set(mark_of(number), kReplaced).apply(*pool_.get(), file_) == 0;
@@ -184,7 +184,7 @@ void RadosNewName::remove_replaced(const std::string& number) const {
   forget(number);
 }
 
-// The object NAME goes with the last that it tells of.
+// Removes the object NAME with the last entry in it.
 void RadosNewName::forget(const std::string& number) const {
   const auto pool = pool_.get();
   uint64_t version = 0;
@@ -308,7 +308,8 @@ bool RadosNewName::give_up_own() const {
   return owner.empty() || owner == kReplaced || give_up(number_, owner);
 }
 
-// Nothing where it is complete, even if nobody heard of that. What cannot be removed is left to the next creation.
+// Does nothing if the file is complete, even if complete() reported an error. The next creation removes what cannot be
+// removed now.
 void RadosNewName::remove() const noexcept {
   if (is_complete_) return;
   try {

@@ -1,4 +1,4 @@
-// One RADOS operation on its way: ranges of one object, all of them read or written together.
+// One RADOS operation in flight: it reads or writes ranges of one object together.
 #pragma once
 
 #include <algorithm>
@@ -18,15 +18,15 @@
 
 namespace swath {
 
-// A range of an object, and its memory: in one piece, or in several that are copied.
+// A range of an object, and its memory: one piece, or several that are copied.
 struct ObjectRange {
   int64_t object_offset;
   int64_t offset;  // in the file
   int64_t bytes;
-  std::vector<Transfer> pieces;  // their offsets count from the begin of the range
+  std::vector<Transfer> pieces;  // their offsets are relative to the start of the range
 };
 
-// An object as it was read, for a write that takes place only if nobody has written it since.
+// The state of an object when it was read, for a write that must fail if the object has changed since.
 struct ObjectState {
   bool is_there = false;
   uint64_t version = 0;
@@ -36,14 +36,14 @@ struct ObjectState {
 // The operations of one transfer.
 class Flight {
  public:
-  // So many under way at each OSD.
+  // `of_server_max`: operations in flight at each OSD.
   Flight(const RadosFile& file, int64_t of_server_max, Counters& counters)
       : file_(file), operations_(of_server_max, file.turns(), counters) {}
 
   void begin(std::unique_ptr<ServedOperation> operation) { operations_.begin(std::move(operation)); }
-  // What is read ends there, or before.
+  // Reads end there, or before.
   void reads_up_to(int64_t end) { end_ = std::max(end_, end); }
-  // Until all is done. Throws the first error; of a file that was removed, or has become shorter, meanwhile, too.
+  // Waits until all are done. Throws the first error; also if the file was removed or has become shorter meanwhile.
   void finish();
 
  private:
@@ -61,7 +61,8 @@ class RadosOperation : public ServedOperation {
   void cancel() override;
   void complete(Counters& counters) override;
 
-  // The OSD of its object; while that is not known its place in a stripe, for objects at one place are mostly on one.
+  // The OSD of its object; while it is unknown, the object's place in a stripe, since such objects are mostly on one
+  // OSD.
   int64_t server() const override;
   std::string target() const override { return pool_->target_of(name_); }
   Direction direction() const override { return direction_; }
@@ -72,7 +73,7 @@ class RadosOperation : public ServedOperation {
   RadosOperation(const RadosFile& file, Direction direction, int64_t object, Flight& flight);
 
   virtual int submit(rados_completion_t completion) = 0;
-  // What came of it; sets moved_. Returns 0 or a negative errno value.
+  // Handles the result and sets moved_. Returns 0 or a negative errno value.
   virtual int take(int result) = 0;
 
   // Of the object, after a read.
@@ -97,8 +98,8 @@ class RadosOperation : public ServedOperation {
   int refused_ = 0;
 };
 
-// A compound operation of so many ranges, at most kPoolReadRangesMax or kPoolWriteRangesMax. With a state a read tells
-// it, and a write does nothing unless the object still is as the state says.
+// A compound operation of at most kPoolReadRangesMax or kPoolWriteRangesMax ranges. With a state, a read stores it, and
+// a write fails if the object has changed since.
 std::unique_ptr<RadosOperation> make_list_operation(const RadosFile& file, Direction direction, int64_t object,
                                                     std::vector<ObjectRange> ranges, Flight& flight,
                                                     ObjectState* state = nullptr);

@@ -100,7 +100,7 @@ std::optional<int> RadosPlacement::osd_of(const std::string& object) {
 void RadosPlacement::ask_in_background(const std::string& object, uint32_t group) {
   wanted_.emplace(group, object);
   if (is_asking_ || is_closing_) return;
-  // Nobody is asked whether to stop: the answer may need who waits for the mutex.
+  // No interrupts here: the answer may need a thread that waits for the mutex.
   const InterruptScope deaf([] { return false; });
   asker_.background.wait();  // the last job has nothing more to do
   asker_.background.start([this] { ask_for_all_wanted(); });

@@ -18,11 +18,11 @@ class RadosPlacement {
  public:
   RadosPlacement(rados_t cluster, std::string pool);
 
-  // What is known, at once; what is not, or not of late, is asked for in the background. Nobody waits.
+  // The known OSD, without a wait; unknown or outdated ones are queried in the background.
   std::optional<int> known_osd_of(const std::string& object);
-  // The same, but what is not known is asked for now. Nothing where the cluster does not tell.
+  // The same, but queries an unknown one now. Nullopt if the cluster does not answer.
   std::optional<int> osd_of(const std::string& object);
-  // As the monitor has it now, for messages.
+  // From the monitor, for messages.
   std::optional<int> ask(const std::string& object);
 
  private:

@@ -142,7 +142,7 @@ RadosPool::RadosPool(std::shared_ptr<Cluster> cluster, std::string name)
   }
   if (result < 0) fail_rados("open pool " + name_, result);
   placement_ = cluster_->placement_of(name_);
-  librados().set_pool_full_try(io_);  // who writes into a full pool is told so, and does not wait until there is room
+  librados().set_pool_full_try(io_);  // a write to a full pool fails, and does not wait for space
 }
 
 RadosPool::~RadosPool() {

@@ -22,7 +22,7 @@ namespace swath {
 
 namespace {
 
-// Who is told to stop waits for what is in flight; of large requests so much keeps any device busy.
+// An interrupt waits for the requests in flight; this many bytes of large requests keep any device busy.
 constexpr int64_t kInFlightBytesMax = 4 * kCallBytesMax;
 
 // A batch on its way through the ring.
@@ -201,8 +201,8 @@ class UringEngine : public FileEngine {
     free_slots_.push_back(&slot);
   }
 
-  // Hands prepared entries to the kernel and blocks there until `completions_min` have completed, or a signal comes,
-  // which it tells.
+  // Submits prepared entries to the kernel and blocks there until `completions_min` have completed, or until a signal
+  // arrives: then returns true.
   bool submit(unsigned completions_min) {
     const int result = io_uring_submit_and_wait(&ring_, completions_min);
     if (result >= 0 || result == -EINTR) return result == -EINTR;

@@ -1,5 +1,5 @@
-// Requests as entries of one io_uring, queue_depth of them in flight. Pays where the device answers many requests at
-// once; a warm page cache answers a system call just as fast.
+// Requests as entries of one io_uring, queue_depth of them in flight. It is faster for devices that serve many requests
+// at once; for cached data, system calls are as fast.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace swath {
 
-// Null where there is no io_uring, with the reason; the file is then as it was.
+// Null if there is no io_uring, with the reason; the file is then unchanged.
 std::unique_ptr<Engine> make_uring_engine(const std::shared_ptr<OpenFile>& file, const EngineOptions& options,
                                           std::string& reason);
 

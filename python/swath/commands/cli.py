@@ -19,6 +19,7 @@ from swath.array import progress
 from swath.commands import (
     bench,
     calibrate,
+    characterise,
     completion,
     copy,
     demo,
@@ -30,6 +31,7 @@ from swath.commands import (
     rados,
     repair,
     throttle,
+    trace,
     verify,
 )
 from swath.commands.parsers import EXIT_ERROR, Parser
@@ -61,13 +63,15 @@ COMMANDS: dict[str, Command] = {
     "bench": bench,
     "throttle": throttle,
     "mpi-io": mpi_io,
+    "trace": trace,
+    "characterise": characterise,
     "rados": rados,
 }
 
 TOGETHER = ("copy", "verify")
 """What all ranks of mpiexec carry out together."""
 
-BY_ITSELF = ("mpi-io",)
+BY_ITSELF = ("mpi-io", "trace")
 """What every rank of whichever mpiexec carries out by itself, and starts no MPI: it becomes another program."""
 
 EXIT_OK = 0

@@ -2,7 +2,6 @@
 
 opened_file.py    a file that these ranks have open: its arrays, how it grows, is synced and completed
 file_contents.py  what it holds, and what changes that
-file_changes.py   its changes: one after the other, taken back until they are committed
 core_file.py      the core's file under it: engine, streams, profile
 stored_array.py   one array of it, as it is stored; an Array stands on one, and knows no file
 

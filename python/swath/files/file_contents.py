@@ -5,23 +5,24 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import threading
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from swath import _core, formats
 from swath.errors import ArgumentError
 from swath.files.core_file import learning_of, open_core_file, throttle_of
-from swath.files.file_changes import FileChanges
 from swath.files.open_options import OpenOptions
 from swath.files.stored_array import StoredArray
 from swath.formats import Contents, Description, NewArray, pools
-from swath.formats.changes import Changes
+from swath.formats.changes import FileChanges, never_closed
 from swath.formats.contents import typed
 from swath.formats.description import Seen
 from swath.formats.signals import uninterrupted
 from swath.ranks import compared
 from swath.ranks.ranks import Ranks
+from swath.space import Shape
 
 
 class Relocated(NamedTuple):
@@ -69,13 +70,17 @@ class FileContents:
         self.contents = contents
         self.is_closed = False
         self._records: _core.Records | None = None  # once something grows
-        self._has_changed = False  # what it holds, since the last sync
-        self._has_written = False  # elements, since then
-        self._given_room: dict[str, int] = {}  # on rank 0: the rows that this handle gave variables room for
-        self._name: _core.OpenName | None = None  # on rank 0, of a file that may be changed
+        self._has_written = False  # elements, since the last sync
         self._arrays: weakref.WeakValueDictionary[str, StoredArray] = weakref.WeakValueDictionary()
         self._atomic_file = options.atomic_file
-        self._changes = FileChanges(self.final_path)
+        handle = weakref.ref(self)
+        self._changes = formats.changes_of(
+            format, path, is_new=self.is_new, name=self.final_path, known=lambda: _known(handle)
+        )
+        self._changing = threading.RLock()  # of one change after the other
+        self._warning: weakref.finalize[..., Any] | None = None
+        if self.mode == "r+" and not self.is_new:
+            self._warn_where_changes_are_lost()
         self.throttle = throttle_of(self.path, options, ranks)
         self.core = self._open_core()
         self.learning = learning_of(self.core, options)
@@ -110,9 +115,9 @@ class FileContents:
         if not minds_name or self.ranks.rank != 0:
             return self._open_path()
         while True:
-            self._name = _core.OpenName(os.path.join(self.folder, self.path))
+            self._changes.note_name(os.path.join(self.folder, self.path))
             core = self._open_path()
-            if not self._name.is_replaced():
+            if not self._changes.is_replaced():
                 return core
 
     def _open_path(self) -> _core.File:
@@ -160,7 +165,19 @@ class FileContents:
     def expect_close(self) -> None:
         """Warn (ResourceWarning) whoever lets go of a created file, from now on, without closing it."""
         if self._atomic_file is not None:
-            self._changes.warn_unclosed(self._atomic_file.never_closed, os.getpid(), is_first=self.ranks.rank == 0)
+            self._warn(self._atomic_file.never_closed, os.getpid(), is_first=self.ranks.rank == 0)
+
+    def _warn_where_changes_are_lost(self) -> None:
+        self._warn(never_closed, self._changes, self.final_path, os.getpid())
+
+    def _warn(self, warn: Callable[..., None], *arguments: Any, **named: Any) -> None:
+        """Call `warn` where the file is let go of from now on, and nobody has closed it."""
+        self._expect_no_warning()
+        self._warning = weakref.finalize(self, warn, *arguments, **named)
+
+    def _expect_no_warning(self) -> None:
+        if self._warning is not None:
+            self._warning.detach()
 
     # ---- changes of what the file holds; collective ------------------------------------------------------------------
 
@@ -190,7 +207,7 @@ class FileContents:
         """
         words = self._words_of_attributes(holder, attributes)
 
-        def change(changes: Changes) -> None:
+        def change(changes: FileChanges) -> None:
             formats.set_attributes(self.format, changes, holder, typed(attributes))
 
         with self.one_change("set attributes of"):
@@ -215,50 +232,47 @@ class FileContents:
     def _words_of_attributes(self, holder: str, attributes: Mapping[str, Any]) -> str:
         return compared.call_signature("set attributes of", f"{self.identity}:{holder}", {"attributes": attributes})
 
-    def one_change(self, doing: str) -> contextlib.AbstractContextManager[None]:
-        """Let changes by other threads wait until this one is over. Raises ArgumentError in a forked child."""
-        return self._changes.one(doing)
+    @contextlib.contextmanager
+    def one_change(self, doing: str) -> Iterator[None]:
+        """Let changes by other threads wait until this one is over.
+
+        Once ranks have agreed on it a change is made in `uninterrupted()`: what handlers of signals raise, such as
+        KeyboardInterrupt, comes after its last byte.
+
+        Raises ArgumentError in a process that was forked from the one that opened the file: the parent knows nothing of
+        what a child changes, and writes over it.
+        """
+        if self._changes.is_forked:
+            raise ArgumentError(
+                f"{doing} {self.final_path}: the process that has the file open was forked, and this is its child: "
+                "open the file again here"
+            )
+        with self._changing:
+            yield
 
     def _agree_before(self, words: str) -> None:
         """Let ranks agree before rank 0 changes anything, and when no rank is at elements that the change moves."""
         self.finish_started()
         self.ranks.agree(words)
 
-    def _change(self, words: str, change: Callable[[Changes], Description | None]) -> Description | None:
+    def _change(self, words: str, change: Callable[[FileChanges], Description | None]) -> Description | None:
         """Change what the file holds, on rank 0; every rank's arrays are then where it says."""
 
         def work() -> Relocated:
             self.refuse_reading("change")
-            self.refuse_replaced("change")
             pools.refuse_change(self.path)
-            changed = change(self.changes())
-            file = formats.changed_file(self.format, self.changes())
-            has_moved, is_other_file = file.has_moved_others(), file.has_replaced_file()
+            changed = change(self._changes)
+            has_moved, is_other_file = self._changes.moved()
             return Relocated(changed, self._described_again() if has_moved or is_other_file else {}, is_other_file)
 
         after = self.ranks.on_first(words, work)
-        self._has_changed = True
+        self._changes.note_changed()
         self._relocate(after.others, is_other_file=after.is_other_file)
         return after.changed
 
-    def changes(self) -> Changes:
-        """Return what takes changes back. On rank 0."""
-        return self._changes.begun(self.path, None if self.is_new else self._refuse_changed)
-
-    def _refuse_changed(self, changes: Changes) -> None:
-        """Raise StoreError where others have changed the file since, now that nobody else can change it."""
-        self.refuse_replaced("change")
-        formats.check_changeable(self.path, self.format)
-        opened = {name: array.shape for name, array in dict(self._arrays).items()}
-        has_lengths = formats.has_netcdf4_lengths(self.format)
-        formats.changed_file(self.format, changes).refuse_stale(
-            self.final_path, self.contents or opened, self._records, self._given_room, has_lengths
-        )
-
     def refuse_replaced(self, doing: str) -> None:
         """Raise StoreError where another file has its name since it was opened. Tells on rank 0 only."""
-        if self._name is not None and not self.is_new:
-            self._name.refuse_replaced(doing)
+        self._changes.refuse_replaced(doing)
 
     def expect_write(self, array: StoredArray) -> None:
         """Take note that elements of an array are about to be written. Raises as `refuse_replaced`."""
@@ -266,11 +280,6 @@ class FileContents:
         self._has_written = True
         if self._records is not None and array.shape:
             self._records.has_rows(array.variable or "", array.shape[0])
-
-    def checkpoint(self) -> None:
-        """Let what was written of elements stay after a kill too, unless a variable was added meanwhile. On rank 0."""
-        if not self._has_changed:
-            self._changes.checkpoint()
 
     def commit(self) -> None:
         """Let all changes stay, and keep nothing any more: whoever wants to may change the file now. Local."""
@@ -282,13 +291,9 @@ class FileContents:
         A write of it does so, and has its array alone; no other array of the file writes meanwhile, and those that are
         read stay where they are.
         """
-
-        def work() -> Description:
-            allocated = formats.allocate(array, self.changes())
-            self.checkpoint()
-            return allocated
-
-        return self.ranks.on_first(f"allocate {array.variable} of {self.identity}", work)
+        return self.ranks.on_first(
+            f"allocate {array.variable} of {self.identity}", lambda: formats.allocate(array, self._changes)
+        )
 
     def finish_started(self) -> None:
         """Wait for what its arrays do in the background. Collective."""
@@ -314,7 +319,7 @@ class FileContents:
             found[variable] = described
             rows = self.known_rows(variable)
             if rows is not None and rows > described.shape[0]:
-                found[variable] = formats.extend(self.format, self.changes(), variable, rows)
+                found[variable] = formats.extend(self.format, self._changes, variable, rows)
         return found
 
     def _relocate(self, descriptions: Mapping[str, Description], *, is_other_file: bool) -> None:
@@ -341,3 +346,10 @@ class FileContents:
         """Return how many rows a variable has for this handle; None where it does not grow, or has not yet."""
         records = self._records
         return records.rows(variable) if records is not None and records.follows(variable) else None
+
+
+def _known(handle: weakref.ref[FileContents]) -> tuple[Contents | dict[str, Shape], _core.Records | None]:
+    """Return what an open file knows of what it holds: all of that, or the shapes of the arrays that it has opened."""
+    file = handle()
+    assert file is not None
+    return file.contents or {name: array.shape for name, array in dict(file._arrays).items()}, file._records

@@ -5,14 +5,13 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
-from swath import formats
+from swath import _core, formats
 from swath.errors import ArgumentError, UnsupportedError
 from swath.files import library_access
 from swath.files.file_contents import FileContents
 from swath.files.fingerprint import Fingerprint, fingerprint
 from swath.files.stored_array import Indices, StoredArray
-from swath.formats import Description, LibraryLayout, files
-from swath.formats.hdf5_places import ChunkAllocator
+from swath.formats import Description, LibraryLayout
 from swath.formats.signals import Uninterrupted, uninterrupted
 
 
@@ -29,9 +28,9 @@ class OpenedFile(FileContents):
         """Return which array it is, and in which state the file is."""
         return fingerprint(array, self.folder)
 
-    def chunk_allocator(self, array: Description) -> ChunkAllocator | None:
-        """Return what the core asks for room for the chunks that it writes; None where the chunks need none."""
-        return formats.chunk_allocator(array, self)
+    def chunk_room(self, array: Description) -> _core.ChunkRoom | None:
+        """Return who gives the chunks that are written room in the file; None where the chunks need none."""
+        return formats.chunk_room(array, self._changes)
 
     def move_by_library(self, array: Description, direction: str, indices: Indices, parts: list[Any]) -> None:
         """Read or write parts of an array by the format's own library."""
@@ -67,17 +66,11 @@ class OpenedFile(FileContents):
 
         def work() -> Description:
             self.refuse_reading("append to")
-            self.refuse_replaced("append to")
-            changes = self.changes()
-            self._given_room[variable] = rows
-            described = formats.extend(self.format, changes, variable, rows, written_from=written_from)
-            if described.end > 0:
-                files.extend(self.path, described.end)  # gaps between what is written can be read
-            return described
+            return formats.extend(self.format, self._changes, variable, rows, written_from=written_from)
 
         self.finish_started()
         array.relocate(self.ranks.on_first(words, work))
-        self._has_changed = True
+        self._changes.note_changed()
 
     def rows_written(self, variable: str, rows: int) -> None:
         """Take note that all ranks have written so many rows; a dimension grows when all along it have."""
@@ -85,8 +78,7 @@ class OpenedFile(FileContents):
         length = records.wrote(variable, rows)
         if length is not None:
             self._set_length(records.dimension_of(variable), length)
-        if self._changes.current is not None:
-            formats.written(self.format, self._changes.current, variable)
+        self._changes.written(variable)
 
     def undo_extend(self, array: StoredArray, rows: int, words: str) -> None:
         """Take away the room that an array was given for rows that could not be written: it had so many."""
@@ -98,9 +90,8 @@ class OpenedFile(FileContents):
         longer = [] if contents is None else contents.along_later(dimension, list(self._arrays))
 
         def work() -> dict[str, Description]:
-            changes = self.changes()
-            formats.set_length(self.format, changes, dimension, length)
-            changes.checkpoint()
+            formats.set_length(self.format, self._changes, dimension, length)
+            self._changes.checkpoint()
             if contents is None or not longer:
                 return {}
             found = formats.describe_many(self.path, self.format, longer, contents.variables)
@@ -181,11 +172,12 @@ class OpenedFile(FileContents):
             self.refuse_replaced("sync")
             if self.ranks.is_first_of_node:
                 self.core.sync()
-            return self._changes.current is not None
+            return self._changes.has_begun
 
         if self.ranks.any_rank(f"sync {self.identity}", sync):
             self.ranks.run_collectively(f"keep changes of {self.identity}", self._changes.commit)
-        self._has_changed = self._has_written = False
+        self._changes.note_synced()
+        self._has_written = False
 
     def _finish(self) -> None:
         self.ranks.on_first(f"finish {self.identity}", lambda: formats.finish(self.format, self.path))
@@ -210,7 +202,8 @@ class OpenedFile(FileContents):
     def _has_name(self) -> None:
         self.path = self.final_path
         self._atomic_file = None
-        self._changes.restart()
+        self._changes.has_name(self.path)
+        self._warn_where_changes_are_lost()
 
     def close(self, error: BaseException | None = None) -> None:
         """Complete a created file, keep what was learned, and let go of the file and its arrays.
@@ -283,7 +276,7 @@ class OpenedFile(FileContents):
                 array.core.start_comparing(0, "close", (), is_waited_for=True).wait()
 
     def _complete(self) -> None:
-        if self.is_new or self._has_changed:
+        if self.is_new or self._changes.has_changed:
             self._fill_unwritten()
             if self.is_new:
                 self._finish()
@@ -297,15 +290,12 @@ class OpenedFile(FileContents):
         """Remove the file that is not complete, or what was added to one that exists."""
         if self.ranks.rank != 0:
             return
+        self._changes.take_back()
         if self._atomic_file is not None:
-            self._changes.abandon()  # there is no file any more in which something could be taken back
             self._atomic_file.remove()
-        elif self._changes.current is not None and self._name is not None and self._name.is_replaced():
-            self._changes.abandon()
-        else:
-            self._changes.undo()
 
     def _release(self) -> None:
+        self._expect_no_warning()
         try:
             self._changes.close()
         finally:

@@ -61,8 +61,8 @@ class FileOfArrays(FileWithAttributes, Protocol):
     def fingerprint(self, array: Description) -> tuple[Any, ...]:
         """Return which array it is, and in which state the file is."""
 
-    def chunk_allocator(self, array: Description) -> Any:
-        """Return what the core asks for room for the chunks that it writes; None where the chunks need none."""
+    def chunk_room(self, array: Description) -> _core.ChunkRoom | None:
+        """Return who gives the chunks that are written room in the file; None where the chunks need none."""
 
     def move_by_library(self, array: Description, direction: str, indices: Indices, parts: list[Any]) -> None:
         """Read or write parts of an array by the format's own library."""
@@ -153,8 +153,8 @@ class StoredArray:
         given: dict[str, Any] = {"name": self.path, "learning": self.file.learning, "is_new": is_new and not grows}
         if (chunks := layouts.coded_chunks(description)) is not None:
             given["chunks"] = chunks
-        if (allocator := self.file.chunk_allocator(description)) is not None:
-            given["allocator"] = allocator
+        if (room := self.file.chunk_room(description)) is not None:
+            given["allocator"] = room
         return _core.Array(self.ranks.comm, self.file.core, self.form, description.fill, given)
 
     def _identity_now(self) -> str:

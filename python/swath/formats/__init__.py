@@ -29,7 +29,7 @@ from swath.formats import (
     zarr,
     zarr_texts,
 )
-from swath.formats.changes import Changes, repair
+from swath.formats.changes import FileChanges, repair
 from swath.formats.contents import Attributes, Contents, Group, typed
 from swath.formats.default_chunks import default_chunks
 from swath.formats.description import (
@@ -58,7 +58,6 @@ from swath.formats.description import (
 from swath.formats.files import checked_path
 from swath.formats.hdf5 import objects as hdf5_objects
 from swath.formats.hdf5.objects import Objects
-from swath.formats.hdf5_places import ChangedFile, ChunkAllocator
 from swath.formats.new_file import NewFile, refused
 from swath.formats.pools_new import made as made_in_pool
 from swath.formats.registry import (
@@ -95,11 +94,11 @@ __all__ = [
     "TiledLayout",
     "add",
     "allocate",
-    "changed_file",
+    "changes_of",
     "check_changeable",
     "check_codecs",
     "checked_path",
-    "chunk_allocator",
+    "chunk_room",
     "contents",
     "contents_of_many",
     "create_array",
@@ -130,7 +129,6 @@ __all__ = [
     "take_objects",
     "warn_of_raw",
     "write_texts",
-    "written",
 ]
 
 
@@ -365,16 +363,12 @@ def refusals_of_array(format: str, new: NewArray) -> list[str]:  # noqa: A002
     return refused([("", lambda: (npy if kind == "npy" else raw).check(new))])
 
 
-def changed_file(format: str, changes: Changes) -> _core.FormatFile:  # noqa: A002
-    """Return the file that changes are of: open from the first that asks on, until they are closed or taken back.
-
-    Raises ArgumentError for a format of one array.
-    """
-    of_files(format)
-    return _core.changed_format_file("hdf5" if has_filters(format) else kind_of(format), changes)
+def changes_of(format: str, path: str, **how: Any) -> FileChanges:  # noqa: A002
+    """Return the changes of a file that is open, which begin with the first one; `how`: see `_core.FileChanges`."""
+    return FileChanges("hdf5" if has_filters(format) else kind_of(format), path, **how)
 
 
-def add(format: str, changes: Changes, new: NewArray) -> Description:  # noqa: A002
+def add(format: str, changes: FileChanges, new: NewArray) -> Description:  # noqa: A002
     """Add a variable to an existing file. Raises ExistsError, ArgumentError; the file is then as it was."""
     mark = changes.mark()
     with _named(changes.path):
@@ -398,7 +392,7 @@ def _named(path: str) -> Iterator[None]:
         raise (ExistsError(words, error.errno) if isinstance(error, ExistsError) else ArgumentError(words)) from None
 
 
-def set_attributes(format: str, changes: Changes, holder: str, attributes: Attributes) -> None:  # noqa: A002
+def set_attributes(format: str, changes: FileChanges, holder: str, attributes: Attributes) -> None:  # noqa: A002
     """Add or replace attributes of the file (""), a group or a variable; None removes one."""
     with _named(changes.path):
         of_files(format).set_attributes(changes, holder, attributes)
@@ -406,7 +400,7 @@ def set_attributes(format: str, changes: Changes, holder: str, attributes: Attri
 
 def extend(
     format: str,  # noqa: A002
-    changes: Changes,
+    changes: FileChanges,
     variable: str,
     rows: int,
     *,
@@ -416,15 +410,12 @@ def extend(
     return of_files(format).extend(changes, variable, rows, written_from=written_from)
 
 
-def set_length(format: str, changes: Changes, dimension: str, rows: int) -> None:  # noqa: A002
+def set_length(format: str, changes: FileChanges, dimension: str, rows: int) -> None:  # noqa: A002
     """Let the dimension, "group/time", have so many rows, for every variable along it and every reader.
 
     That of a variable without names of dimensions is ":group/variable".
     """
-    if not dimension.startswith(":"):
-        of_files(format).set_length(changes, dimension, rows)
-    elif is_folder(format):
-        of_files(format).set_length(changes, dimension[1:], rows)
+    of_files(format).set_length(changes, dimension, rows)
 
 
 def finish(format: str, path: str) -> None:  # noqa: A002
@@ -496,7 +487,7 @@ def _asked_codec(codec: Codec) -> Mapping[str, Any]:
     return zarr.codec_to_v3(codec)
 
 
-def allocate(description: Description, changes: Changes | None = None) -> Description:
+def allocate(description: Description, changes: FileChanges | None = None) -> Description:
     """Give parts of the array that have no place in the file yet a place; returns where everything is now.
 
     Only HDF5 has such parts. Call it on one rank, before writing, while nobody else has the file open. `changes`: of
@@ -524,12 +515,6 @@ def describe_seen(
     return dataclasses.replace(found, shape=seen.shape) if as_seen and is_longer else found
 
 
-def written(format: str, changes: Changes, variable: str) -> None:  # noqa: A002
-    """Take note that rows of a variable are written that were given room: others may read them."""
-    if has_filters(format):
-        changed_file(format, changes).written(variable)
-
-
 def describe_again(description: Description, path: str | None = None) -> Description:
     """Return the same array as it is now, perhaps in a file of another name."""
     if description.format == "raw":
@@ -537,12 +522,12 @@ def describe_again(description: Description, path: str | None = None) -> Descrip
     return describe_seen(path or description.path, description.format, description.variable, description)
 
 
-def chunk_allocator(description: Description, file: ChangedFile) -> ChunkAllocator | None:
-    """Return who gives coded chunks their places in the array's file; None where chunks are files, or not coded."""
-    layout, name = description.layout, description.variable or ""
+def chunk_room(description: Description, changes: FileChanges) -> _core.ChunkRoom | None:
+    """Return who gives coded chunks room in the array's file; None where chunks are files, or not coded."""
+    layout = description.layout
     in_one_file = isinstance(layout, CodedLayout) and isinstance(layout.places, ChunkTable)
     may_be_coded = description.format == "hdf5" and bool(description.stored_shape)  # once it is as long as it says
-    return ChunkAllocator(file, name, description.shape) if in_one_file or may_be_coded else None
+    return _core.ChunkRoom(changes, description.variable or "") if in_one_file or may_be_coded else None
 
 
 def library_read(description: Description, index: tuple[slice | int, ...]) -> npt.NDArray[Any]:

@@ -11,10 +11,11 @@ import os
 import warnings
 from collections.abc import Iterator
 
-from swath._core import Changes, LockWait, Mark, Replacing, changes_of, journal_path, lock_target, repair
+from swath._core import Changes, FileChanges, LockWait, Mark, Replacing, changes_of, journal_path, lock_target, repair
 
 __all__ = [
     "Changes",
+    "FileChanges",
     "LockWait",
     "Mark",
     "changes_of",
@@ -46,15 +47,17 @@ def replacing(path: str, *, is_now: bool = True) -> Iterator[None]:
         held.close()
 
 
-def never_closed(changes: Changes, name: str, process: int) -> None:
+def never_closed(changes: FileChanges, name: str, process: int) -> None:
     """The file is let go of, or the program over, and nobody has closed it: take back what is not to stay, say so.
+
+    Of a file that was not changed there is nothing to say.
 
     Args:
         changes: of the file.
         name: of the file, in words.
         process: that has it open. A child of its has no business with it.
     """
-    if os.getpid() != process:
+    if os.getpid() != process or not changes.has_begun:
         return
     changes.close()
     warnings.warn(

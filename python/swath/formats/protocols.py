@@ -7,7 +7,7 @@ from typing import Any, BinaryIO, Protocol
 
 import numpy.typing as npt
 
-from swath.formats.changes import Changes
+from swath.formats.changes import FileChanges
 from swath.formats.contents import Attributes, Contents
 from swath.formats.description import Description, NewArray, Seen
 from swath.formats.new_file import NewFile
@@ -32,19 +32,19 @@ class FormatOfFiles(Format, Protocol):
     def start(self, path: str, flavour: str | None) -> None:
         """Make a new file without variables."""
 
-    def add(self, changes: Changes, new: NewArray) -> Description:
+    def add(self, changes: FileChanges, new: NewArray) -> Description:
         """Add a variable, with its dimensions and groups, without writing its elements."""
 
-    def set_attributes(self, changes: Changes, holder: str, attributes: Attributes) -> None:
+    def set_attributes(self, changes: FileChanges, holder: str, attributes: Attributes) -> None:
         """Add or replace attributes of the file (""), a group or a variable; None removes one."""
 
-    def extend(self, changes: Changes, variable: str, rows: int, *, written_from: int | None = None) -> Description:
+    def extend(self, changes: FileChanges, variable: str, rows: int, *, written_from: int | None = None) -> Description:
         """Give one variable room for so many rows, and return where they are; readers need not see them yet.
 
         Rows from `written_from` on the caller writes next, or takes away: they may hold anything until then.
         """
 
-    def set_length(self, changes: Changes, dimension: str, rows: int) -> None:
+    def set_length(self, changes: FileChanges, dimension: str, rows: int) -> None:
         """Let the dimension have so many rows, for every variable along it and every reader."""
 
     def describe_many(

@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 
 from swath import _core
-from swath.formats.changes import Changes
+from swath.formats.changes import FileChanges
 from swath.formats.contents import Attributes, Contents, Group
 from swath.formats.description import Description, NewArray, Seen
 from swath.formats.new_file import NewFile
@@ -67,27 +67,24 @@ class FormatOfCore:
         """Return, in words, what the format cannot hold of a new file."""
         return _core.format_refusals(self.name, self._for_core(new))
 
-    def add(self, changes: Changes, new: NewArray) -> Description:
+    def add(self, changes: FileChanges, new: NewArray) -> Description:
         """Add a variable, with its dimensions. What was described before may have moved: describe it again."""
-        return self._described(self._opened(changes.path, changes).add(self._array_for_core(new)))
+        return self._described(changes.add(self._array_for_core(new)))
 
-    def set_attributes(self, changes: Changes, holder: str, attributes: Attributes) -> None:
+    def set_attributes(self, changes: FileChanges, holder: str, attributes: Attributes) -> None:
         """Add or replace attributes of the file ("") or a variable; None removes one."""
-        self._opened(changes.path, changes).set_attributes(holder, attributes)
+        changes.set_attributes(holder, attributes)
 
-    def extend(self, changes: Changes, variable: str, rows: int, *, written_from: int | None = None) -> Description:
+    def extend(self, changes: FileChanges, variable: str, rows: int, *, written_from: int | None = None) -> Description:
         """Return where so many rows of a variable are, or will be."""
-        return self._described(self._opened(changes.path, changes).extend(variable, rows, written_from))
+        return self._described(changes.extend(variable, rows, written_from))
 
-    def set_length(self, changes: Changes, dimension: str, rows: int) -> None:
+    def set_length(self, changes: FileChanges, dimension: str, rows: int) -> None:
         """Let the dimension have so many rows, for every variable along it and every reader."""
-        self._opened(changes.path, changes).set_length(dimension, rows)
+        changes.set_length(dimension, rows)
 
-    def _opened(self, path: str, changes: Changes | None = None) -> _core.FormatFile:
-        """Return the file; the one that is changed is open from its first change on (`changed_format_file`)."""
-        if changes is None:
-            return _core.open_format_file(self.name, path)
-        return _core.changed_format_file(self.name, changes)
+    def _opened(self, path: str) -> _core.FormatFile:
+        return _core.open_format_file(self.name, path)
 
     def _contents(self, path: str, found: Contents) -> Contents:
         """Return what the core says of a file as Python has it."""

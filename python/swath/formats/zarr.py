@@ -16,7 +16,7 @@ import numpy as np
 from swath import _core
 from swath.errors import ArgumentError
 from swath.formats import zarr_library
-from swath.formats.changes import Changes
+from swath.formats.changes import FileChanges
 from swath.formats.codecs import Dialect, asked
 from swath.formats.contents import Attributes, Contents
 from swath.formats.description import Codec, Description, LibraryLayout, NewArray
@@ -66,14 +66,14 @@ class ZarrOfCore(FormatOfCore):
             arrays.append(dataclasses.replace(bare, codecs=()) if coded is None else coded)
         return found + _core.format_refusals(self.name, NewFile(new.flavour, tuple(groups), tuple(arrays)))
 
-    def add(self, changes: Changes, new: NewArray) -> Description:
+    def add(self, changes: FileChanges, new: NewArray) -> Description:
         """Add an array, and the groups that its name has and the store has not; none of its chunks is stored.
 
         A dimension that is there already, in the array's group or one above it, is that dimension: where it grows the
         array has its length. Raises ArgumentError where the name is taken, or lengths differ.
         """
         if new.flavour is not None:
-            version = self._opened(changes.path, changes).contents().version
+            version = changes.contents().version
             if version != f"Zarr {new.flavour[1:]}":
                 raise ArgumentError(f"{changes.path}: the store has version {version[5:]}, and so have its arrays")
         return super().add(changes, new)

@@ -1,4 +1,4 @@
-"""What a contender is: a library, and how each case is done with it."""
+"""A contender: a library, and the code of each case for it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ class Contender:
 
     Attributes:
         modules: what must be installed.
-        suffix: of the source that it reads.
-        syncs: whether its targets are on the medium when its methods return; of others the files are synced then.
-        hints: how it is used, where that matters, in words.
+        suffix: suffix of the source that it reads.
+        syncs: whether its targets are on the medium when its methods return; otherwise the files are synced then.
+        hints: notes on its settings, if they matter.
     """
 
     modules: tuple[str, ...] = ()
@@ -33,7 +33,7 @@ class Contender:
         return job.source(self.suffix)
 
     def target_suffix(self, job: Job) -> str:
-        """Return that of the file that it makes."""
+        """Return the suffix of the file that it makes."""
         return "" if job.what.format else self.suffix
 
 
@@ -54,13 +54,13 @@ class Slicing(Contender):
 
 
 def not_installed(modules: Sequence[str]) -> str:
-    """Return which of them are not there, in words, or ""."""
+    """Return a text that names the missing modules, or ""."""
     missing = [name for name in modules if importlib.util.find_spec(name) is None]
     return f"not installed: {', '.join(missing)}" if missing else ""
 
 
 def copy_bands(job: Job, source: Any, target: Any, transposed: bool) -> None:
-    """Copy band by band: every chunk of the source is read once, and what is in memory is one row of them."""
+    """Copy band by band: every chunk of the source is read once, and one row of chunks is in memory."""
     import numpy as np
 
     for rows in job.bands():
@@ -72,7 +72,7 @@ def copy_bands(job: Job, source: Any, target: Any, transposed: bool) -> None:
 
 
 def gathered(job: Job, own: Values) -> Values | None:
-    """Collective. Return all of a variable on rank 0, None elsewhere: what serial libraries can write."""
+    """Collective. Return the whole variable on rank 0, None elsewhere: serial libraries can write this."""
     if job.ranks.size == 1:
         return own
     import numpy as np

@@ -1,1 +1,1 @@
-"""Programs that run under the Python of an environment: no module of Swath is there, but for Swath's own program."""
+"""Programs that run under the Python of an environment: only Swath's own program can import Swath."""

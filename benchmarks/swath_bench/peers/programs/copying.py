@@ -1,4 +1,4 @@
-"""How a copy is measured, for `swath bench copy`. NumPy and `swath_bench.standalone`, no Swath.
+"""The measurement of a copy, for `swath bench copy`. It needs NumPy and `swath_bench.standalone`, no Swath.
 
 A program copies once, and leaves a line when it begins and one when it is done. The clock runs from opening the source
 until every file and folder of the target is on the medium. Memory and bytes read from devices are counted as in
@@ -28,7 +28,7 @@ Slices = tuple[slice, slice]
 VALUE_BYTES = 8
 SYNCS_AT_ONCE = 16
 TURNED_ROWS = 256
-"""A transposed copy goes block by block: NumPy's own walks through memory a line an element."""
+"""A transposed copy goes block by block: NumPy's own copy touches a new cache line for each element."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,13 +41,13 @@ class Job:
         source: a .npy file.
         store: the same array as a Zarr store of version 2, some rows in a chunk.
         target: the Zarr store to make.
-        scratch: a folder for what is not the target; it is not there yet.
-        kept: where lines go.
-        shape: of the source.
-        target_shape: of the target.
-        chunks: of the target.
+        scratch: a folder for intermediate files; it does not exist yet.
+        kept: path of the answer's lines.
+        shape: shape of the source.
+        target_shape: shape of the target.
+        chunks: chunks of the target.
         memory: the budget, in bytes.
-        workers: cores.
+        workers: number of cores.
     """
 
     case: str
@@ -65,16 +65,16 @@ class Job:
 
     @property
     def tuned(self) -> bool:
-        """Whether it is not the defaults that are measured."""
+        """Return whether the tuned setting is measured."""
         return self.setting == "tuned"
 
     @property
     def transposed(self) -> bool:
-        """Whether target[i, j] is source[j, i]."""
+        """Return whether target[i, j] is source[j, i]."""
         return self.case == "transpose"
 
     def mapped(self) -> Floats:
-        """Return the file, as the target's array: mapped into memory, not read."""
+        """Return the source file as the target's array: mapped into memory, not read."""
         source: Floats = np.load(self.source, mmap_mode="r")
         return source.T if self.transposed else source
 
@@ -98,11 +98,11 @@ class Job:
 
 
 Work = Callable[[Job], dict[str, Any]]
-"""Makes the target; returns "hints", and "transposed": False where the target has the source's shape all the same."""
+"""Makes the target; returns "hints", and "transposed": False if the target keeps the source's shape."""
 
 
 def in_memory(block: Floats) -> Floats:
-    """Return a block of a mapped file, turned or not, as an array in C order."""
+    """Return a block of a mapped file, transposed or not, as an array in C order."""
     if block.flags.c_contiguous:
         return np.array(block)
     made = np.empty(block.shape, block.dtype)
@@ -123,7 +123,7 @@ def copying(work: Work) -> Callable[[dict[str, Any]], None]:
 
 
 def measured(work: Work, job: Job) -> dict[str, Any]:
-    """Return what a copy took, from a cold cache, until its target is on the medium."""
+    """Return the figures of a copy from a cold cache, until its target is on the medium."""
     os.makedirs(job.scratch)
     for path in (job.source, *_files_and_folders(job.store)):
         with page_cache.opened(path) as fd:
@@ -148,7 +148,7 @@ def measured(work: Work, job: Job) -> dict[str, Any]:
 
 
 def _files_and_folders(path: str) -> list[str]:
-    """Return all below `path`, and itself; folders behind what is in them."""
+    """Return `path` and everything below it; folders come after their contents."""
     return [
         os.path.join(folder, name)
         for folder, _, names in os.walk(path, topdown=False)
@@ -157,7 +157,7 @@ def _files_and_folders(path: str) -> list[str]:
 
 
 def _sync(target: str) -> None:
-    """Several at once: they share the journal's writes."""
+    """Sync several files at once: they share the journal's writes."""
     with concurrent.futures.ThreadPoolExecutor(SYNCS_AT_ONCE) as pool:
         list(pool.map(_sync_one, _files_and_folders(target)))
 
@@ -168,7 +168,7 @@ def _sync_one(path: str) -> None:
 
 
 def _device_bytes_read() -> int | None:
-    """Of this process, of its children that have ended (the kernel adds them to it), and of those that have not."""
+    """Return the bytes for this process, its ended children (the kernel adds them to it), and its running ones."""
     own: int | None = page_cache.device_bytes_read()
     if own is None:
         return None

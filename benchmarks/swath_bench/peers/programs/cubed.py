@@ -11,11 +11,11 @@ import cubed.array_api as xp
 from .copying import Job, copying
 
 RESERVED_BYTES = 1 << 20
-"""What a task needs beside its data. The interpreter is not counted here: the budget is above what it has anyway."""
+"""Memory of a task besides its data. The interpreter is not counted: the budget excludes it."""
 
 
 def copy(job: Job) -> dict[str, Any]:
-    """With its own 2 GB a task; tuned, with what each thread may have of the budget, as its guide advises."""
+    """Copy with cubed's default of 2 GB a task; tuned, with each thread's share of the budget, as its guide advises."""
     settings: dict[str, Any] = {"work_dir": job.scratch, "zarr_compressor": None}  # as all others
     if job.tuned:
         settings.update(

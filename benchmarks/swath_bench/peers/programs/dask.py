@@ -14,7 +14,7 @@ from .copying import Floats, Job, copying, in_memory
 from .zarr import made
 
 BLOCKS_PER_WORKER = 3
-"""A worker's block is in memory as it was read, and its chunks on their way to their files."""
+"""A worker holds the block that it has read, and the chunks that it writes."""
 
 
 def loaded(path: str, transposed: bool, block_info: Any = None) -> Floats:
@@ -32,7 +32,7 @@ def copy_with_defaults(job: Job) -> dict[str, Any]:
 
 
 def copy_tuned(job: Job) -> dict[str, Any]:
-    """Blocks that are whole chunks of the target, as large as the budget allows each thread: nothing is rechunked."""
+    """Copy blocks of whole chunks of the target, as large as the budget allows each thread, without rechunking."""
     nbytes = job.memory // (BLOCKS_PER_WORKER * job.workers)
     block = job.block_shape(nbytes)
     target = made(job)

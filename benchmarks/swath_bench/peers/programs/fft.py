@@ -1,6 +1,6 @@
 """dask.array.fft, and cubed with numpy.fft on its blocks: along one axis, then the other, from a Zarr store into one.
 
-A block is whole along the axis that is transformed, so that both re-chunk the array between the axes.
+A block has the full length of the transformed axis, so both re-chunk the array between the axes.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import memory_watch
 import numpy as np
 
 BLOCKS_PER_WORKER = 6
-"""A worker has a block as it was read, transformed, and on its way to other blocks."""
+"""A worker holds the block that it has read, its transform, and the parts for other blocks."""
 
 
 def dask_fft(request: dict[str, Any]) -> None:
-    """By threads, in blocks of which each worker may have some in the budget."""
+    """Transform by threads, in blocks of which each worker may have some in the budget."""
     import dask
     import dask.array as da
 
@@ -38,7 +38,7 @@ def dask_fft(request: dict[str, Any]) -> None:
 
 
 def cubed_fft(request: dict[str, Any]) -> None:
-    """With what each thread may have of the budget, as its guide advises."""
+    """Transform with each thread's share of the budget, as cubed's guide advises."""
     import cubed
 
     rows, columns = request["shape"]

@@ -26,7 +26,7 @@ class Hdf5File(Store):
             self._offset = dataset.id.get_offset()
 
     def rows(self, pattern: Pattern, begin: int, end: int) -> Values:
-        """Without HDF5, by plain reads: a contiguous dataset is one run of bytes."""
+        """Read without HDF5, by plain reads: a contiguous dataset is one run of bytes."""
         width = pattern.file_shape[1]
         first = self._offset + begin * width * VALUE_BYTES
         return np.fromfile(self.path, VALUE_DTYPE, (end - begin) * width, offset=first).reshape(-1, width)
@@ -38,7 +38,7 @@ class Hdf5Contender(Contender):
     _file: Any = None
 
     def open(self, pattern: Pattern) -> None:
-        """Anew each time, so that HDF5 has nothing in buffers of its own."""
+        """Open the file anew each time, so HDF5's buffers are empty."""
         self.close()
         self._file = h5py.File(self.store.path, "r+")
 
@@ -55,7 +55,7 @@ class Hdf5Contender(Contender):
         def write() -> None:
             for selection, memory in selections:
                 dataset.write_direct(memory, regions, selection)
-            self._file.flush()  # out of HDF5's buffers: with the kernel, as with all others
+            self._file.flush()  # flushes HDF5's buffers to the kernel, as all others do
 
         return read if direction == "read" else write
 
@@ -66,7 +66,7 @@ class Hdf5Contender(Contender):
 
 
 def contenders(ranks: Ranks, request: dict[str, Any]) -> list[Contender]:
-    """Return the one that there is."""
+    """Return the only contender."""
     (name,) = request["contenders"]
     return [Hdf5Contender(name, Hdf5File(f"{request['folder']}/h5py.h5"), range(request["ranks"]))]
 

@@ -18,14 +18,14 @@ NAP_SECONDS = 50e-6
 
 
 class MpiRanks(Ranks):
-    """The processes of MPI. Who waits for others sleeps: a waiting process would take the core of one that works."""
+    """The processes of MPI. A waiting process sleeps: otherwise it would take the core of one that works."""
 
     def __init__(self) -> None:
         self.rank = MPI.COMM_WORLD.rank
         self.size = MPI.COMM_WORLD.size
 
     def barrier(self) -> None:
-        """Collective. All are there before it begins, so that it is short, and all leave it at one time."""
+        """Collective. All processes wait asleep first, so the barrier is short, and all leave it at one time."""
         self._meet()
         MPI.COMM_WORLD.Barrier()
 
@@ -68,7 +68,7 @@ class OmpioContender(Contender):
         self._types: list[MPI.Datatype] = []
 
     def open(self, pattern: Pattern) -> None:
-        """Once a file. One resized region as filetype, which suits a view best; an offset where it is contiguous."""
+        """Open once a file. The filetype is one resized region, the best view; a contiguous file has an offset."""
         if self._file != MPI.FILE_NULL:
             return
         info = MPI.Info.Create(self._asked)
@@ -86,7 +86,7 @@ class OmpioContender(Contender):
         regions.Free()
 
     def operation(self, pattern: Pattern, direction: str, memories: list[Values]) -> Callable[[], object]:
-        """Return the call, with memory as one vector datatype where it is noncontiguous."""
+        """Return the call, with noncontiguous memory as one vector datatype."""
         self._free_types()
         name = ("Read_at" if direction == "read" else "Write_at") + ("_all" if self._collective else "")
         buffer: list[Any] = [memories[0], pattern.count * pattern.units, MPI.INT64_T]
@@ -111,7 +111,7 @@ class OmpioContender(Contender):
             self._types.pop().Free()
 
     def hints(self) -> dict[str, str]:
-        """Return them as the library took them."""
+        """Return the hints in the form that the library accepted."""
         info = self._file.Get_info()
         taken = {key: value.strip() for key, value in info.items()}
         info.Free()
@@ -119,7 +119,7 @@ class OmpioContender(Contender):
 
 
 def contenders(ranks: Ranks, request: dict[str, Any]) -> list[Contender]:
-    """Return those that the request names; by name for collective ones all ranks are aggregators."""
+    """Return the contenders of the request; the name says for collective ones if all ranks are aggregators."""
     store = RawFile(f"{request['folder']}/openmpi.bin")
     hints = {"all aggregate": {"cb_nodes": str(ranks.size)}}
     return [

@@ -1,8 +1,8 @@
-"""How reads of a Zarr store are measured, for `swath bench zarr`. NumPy and `swath_bench.standalone`, no Swath.
+"""The measurement of reads of a Zarr store, for `swath bench zarr`. It needs NumPy and `swath_bench.standalone` alone.
 
-Before every read the store is opened anew, so that nothing is in a cache of the library's own, and is put into the page
-cache or out of it. The clock runs from the requests to the values in new memory. Everything read is compared with what
-was stored. A program leaves a line for each cell as soon as it is measured.
+Before every read the store is opened anew, so the caches of the library are empty. Its files are loaded into the page
+cache or dropped from it. The clock runs from the requests to the values in new memory. All values are compared with
+the stored ones. A program writes a line for each cell as soon as it is measured.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ DROPS_MAX = 20
 DROP_SECONDS = 1e-3
 SHORT_SECONDS = 0.1
 SHORT_TIMES = 5
-"""Reads shorter than that are repeated so many times as often: they scatter more."""
+"""Shorter reads are repeated more often by this factor: they scatter more."""
 
 
 class WrongDataError(Exception):
-    """A contender read other values than were stored: its speed means nothing."""
+    """A contender read wrong values: its speed means nothing."""
 
 
 class Contender:
@@ -45,11 +45,11 @@ class Contender:
         self.path, self.version, self.settings = path, version, settings
 
     def open(self) -> None:
-        """Before every read, not timed; nothing of an earlier one may be left."""
+        """Open the store before every read, not timed; no state of an earlier read may be left."""
         raise NotImplementedError
 
     def read(self, selections: Sequence[Selection]) -> list[Values]:
-        """The selected elements in new memory, an array for each selection; all at once or in turn, as it likes."""
+        """Return the selected elements in new memory, an array for each selection; at once or in turn."""
         raise NotImplementedError
 
     def close(self) -> None:
@@ -64,7 +64,7 @@ class Bench:
         self._values = np.load(request["array"], mmap_mode="r")
 
     def run(self) -> None:
-        """Measure them, one after the other; one that fails, or is wrong, is refused."""
+        """Measure the cells, one after the other; a cell that fails, or has wrong values, is refused."""
         for index, cell in enumerate(self._request["cells"]):
             told: dict[str, Any] = {"index": index, "repetitions": [], "refused": None}
             try:
@@ -109,14 +109,14 @@ class Bench:
 
 
 def reading(contender: type[Contender]) -> Callable[[dict[str, Any]], None]:
-    """Return the job: all cells of its request, by such a contender."""
+    """Return the job: all cells of its request, by this contender."""
     return lambda request: Bench(contender(request["store"], request["version"], request["settings"]), request).run()
 
 
 def forget(fd: int) -> None:
-    """Out of the page cache. It was synced when it was made, and nobody has written since.
+    """Drop the store from the page cache. It was synced when it was made, and not written since.
 
-    What the kernel is still reading ahead for somebody who has stopped cannot be dropped yet: hence several times.
+    Pages that the kernel is still reading ahead cannot be dropped yet, so several attempts are made.
     """
     for _ in range(DROPS_MAX):
         os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
@@ -131,7 +131,7 @@ def selection_of(told: Sequence[int | list[int]]) -> Selection:
 
 
 def check(found: Values, expected: Values, selection: Selection) -> None:
-    """WrongDataError, saying where, unless all elements are the same. In pieces: it takes no memory of their size."""
+    """Raise WrongDataError with the position unless all elements are equal. Works in pieces to save memory."""
     if not isinstance(found, np.ndarray) or found.shape != expected.shape or found.dtype != expected.dtype:
         got = f"{getattr(found, 'dtype', type(found).__name__)} of shape {np.shape(found)}"
         raise WrongDataError(f"{selection}: read {got}, not {expected.dtype} of shape {expected.shape}")

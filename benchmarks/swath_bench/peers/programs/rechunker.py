@@ -1,7 +1,7 @@
-"""rechunker: from a Zarr store into another by way of a third, in stages that it plans for its memory limit.
+"""rechunker: copies a Zarr store into another through a third, in stages that it plans for its memory limit.
 
-It moves no dimensions. A transpose is asked of it as chunks of whole columns in Fortran order: the bytes of each are
-those of rows of the transposed array; only the target's own description of its shape is the source's.
+It does not move dimensions. For a transpose it makes chunks of whole columns in Fortran order: the bytes of each are
+those of rows of the transposed array; only the shape in the target's metadata is the source's.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from rechunker import rechunk
 from .copying import Job, copying
 
 TUNED_PART = 0.4
-"""Of the budget: `max_mem` is about what a task reads, and the chunks that it writes are in memory beside it."""
+"""Part of the budget for `max_mem`: this bounds what a task reads; the chunks that it writes take further memory."""
 
 
 def copy(job: Job) -> dict[str, Any]:
-    """With the budget as `max_mem` and dask's threads; tuned, with one task at a time, which may have more for itself.
+    """Copy with the budget as `max_mem` and dask's threads; tuned, with one task at a time, which gets more memory.
 
     The fewer tasks share the budget, the longer are the runs that each moves.
     """

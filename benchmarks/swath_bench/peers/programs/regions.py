@@ -1,9 +1,9 @@
-"""How regions of a file are read and written, for `swath bench ncio`. NumPy and `swath_bench.standalone`, no Swath.
+"""Reads and writes of regions of a file, for `swath bench ncio`. It needs NumPy and `swath_bench.standalone`, no Swath.
 
-The protocol is that of `swath_bench.ncio.running`: contenders in turn, in another order each time; one operation of
-each that does not count; before every operation a pause, memory filled, the store synced and in the page cache or out
-of it; from the first rank's start to the last one's end; every byte checked. A program leaves a line for each
-cell as soon as it is measured.
+The protocol is that of `swath_bench.ncio.running`: contenders take turns, in another order each time; one operation of
+each is not counted. Before every operation there is a pause, memory is filled, the store is synced and loaded into the
+page cache or dropped from it. A time runs from the first rank's start to the last one's end. Every byte is checked. A
+program writes a line for each cell as soon as it is measured.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Values = npt.NDArray[np.int64]
 VALUE_DTYPE = "<i8"
 VALUE_BYTES = 8
 STAMP_SHIFT = 40
-"""Element i of a store with stamp s holds i + s × 2^40: another stamp, and every old value is a wrong one."""
+"""Element i of a store with stamp s holds i + s × 2^40: with a new stamp, every old value is wrong."""
 GAP_STAMP = 0
 UNTOUCHED = -1
 INNER_SECONDS = 5e-3
@@ -50,20 +50,20 @@ class Ranks:
         """Collective."""
 
     def gather(self, mine: T) -> list[T]:
-        """Collective: what every process brought. Those that are early wait asleep."""
+        """Collective: return the values of all processes. Early processes wait asleep."""
         return [mine]
 
 
 @dataclasses.dataclass(frozen=True)
 class Pattern:
-    """What is accessed: regions as rows, of a file and of memory; see `swath_bench.ncio.pattern`.
+    """The access pattern: regions as rows, of a file and of memory; see `swath_bench.ncio.pattern`.
 
     Attributes:
         file_shape: rows and elements of a row; the first `units` of a row are a region, the rest is spacing.
         memory_shape: the same of one rank's memory.
         units: elements of a region.
         row_starts: for each rank, the row of its region 0.
-        row_step: how many rows its next region is further on.
+        row_step: rows from one of its regions to the next.
     """
 
     file_shape: tuple[int, int]
@@ -88,7 +88,7 @@ class Pattern:
         return slice(start, start + (self.count - 1) * self.row_step + 1, self.row_step)
 
     def regions(self, rank: int, stamp: int) -> Values:
-        """Return what the regions of `rank` hold, one row each."""
+        """Return the values of the regions of `rank`, one row each."""
         rows = np.arange(*self.rows(rank).indices(self.file_shape[0]), dtype=np.int64)
         return rows[:, None] * self.file_shape[1] + np.arange(self.units, dtype=np.int64) + (stamp << STAMP_SHIFT)
 
@@ -100,19 +100,19 @@ class Pattern:
         return image
 
     def pieces(self, begin: int, end: int) -> Iterator[tuple[int, int]]:
-        """Rows [begin, end) in pieces that fit into memory well."""
+        """Yield rows [begin, end) in small pieces."""
         step = max(1, PIECE_BYTES // (self.file_shape[1] * VALUE_BYTES))
         for first in range(begin, end, step):
             yield first, min(first + step, end)
 
 
 class Store:
-    """Where the array of one pattern is kept; several contenders may share one.
+    """The store of the array of one pattern; several contenders may share one.
 
     Attributes:
-        path: of the file, or of the folder.
-        stamp: which the regions have.
-        unsynced: whether something was written since the last sync.
+        path: path of the file, or of the folder.
+        stamp: stamp of the regions.
+        unsynced: whether anything was written since the last sync.
     """
 
     def __init__(self, path: str) -> None:
@@ -125,7 +125,7 @@ class Store:
         raise NotImplementedError
 
     def rows(self, pattern: Pattern, begin: int, end: int) -> Values:
-        """Return what rows [begin, end) hold now."""
+        """Return the present values of rows [begin, end)."""
         raise NotImplementedError
 
     def files(self) -> list[str]:
@@ -134,7 +134,7 @@ class Store:
         return found
 
     def sync(self) -> None:
-        """By rank 0 alone: to the medium, with what says where it is."""
+        """Sync the files and their folders, on rank 0 alone."""
         folders = [folder for folder, _, _ in os.walk(self.path)]
         for path in [*self.files(), *folders]:
             with page_cache.opened(path) as fd:
@@ -153,8 +153,8 @@ class Contender:
     """One way of moving the regions.
 
     Attributes:
-        name: for people.
-        store: where it finds them.
+        name: name in tables.
+        store: store of the regions.
         held: the ranks whose memory this process holds.
     """
 
@@ -164,37 +164,37 @@ class Contender:
         self.held = held
 
     def open(self, pattern: Pattern) -> None:
-        """Collective, before every operation, not timed; it may be open already."""
+        """Open the store. Collective, before every operation, not timed; it may be open already."""
 
     def operation(self, pattern: Pattern, direction: str, memories: list[Values]) -> Callable[[], object]:
-        """What moves the regions of the ranks in `held` between the store and their memories, each `memory_shape`."""
+        """Return a function that moves the regions of the ranks in `held` between the store and their memories."""
         raise NotImplementedError
 
     def selections(self, pattern: Pattern, memories: list[Values]) -> list[tuple[tuple[slice, slice], Values]]:
-        """Return each rank's regions: their place in the array, and in its memory."""
+        """Return each rank's regions: their selection in the array, and in its memory."""
         return [
             ((pattern.rows(rank), slice(pattern.units)), memory[:, : pattern.units])
             for rank, memory in zip(self.held, memories, strict=True)
         ]
 
     def sync(self) -> None:
-        """Collective, timed: when it returns, what was written is on the medium."""
+        """Sync the writes to the medium. Collective, timed."""
         self.store.sync()
 
     def close(self) -> None:
         """Collective, before the store is removed; it may not be open."""
 
     def hints(self) -> dict[str, str]:
-        """Return what is in force, once it is open."""
+        """Return the hints in force, after `open`."""
         return {}
 
 
 class CannotError(Exception):
-    """A contender cannot do what is asked, on any rank; the reason is for people."""
+    """A contender cannot do the operation, on any rank; the message has the reason."""
 
 
 class WrongDataError(CannotError):
-    """A contender moved other bytes than it was asked to."""
+    """A contender moved wrong bytes."""
 
 
 @dataclasses.dataclass
@@ -271,7 +271,7 @@ class Bench:
         return {turn.contender.name: turn.to_dict() for turn in turns}
 
     def _warm_up(self, cell: dict[str, Any], pattern: Pattern, turn: Turn, memories: list[Values]) -> None:
-        """The operation that does not count; and how many of them are one repetition?"""
+        """Run the uncounted operation, and find the number of operations in one repetition."""
         self._try(cell, pattern, turn, memories, True)
         alike = cell["cache"] == "warm" and (cell["direction"] == "read" or not self._options["sync"])
         if turn.active and alike and turn.repetitions[-1]["seconds"] < SETTLING_SECONDS:
@@ -282,7 +282,7 @@ class Bench:
             turn.repetitions.clear()
 
     def _try(self, cell: dict[str, Any], pattern: Pattern, turn: Turn, memories: list[Values], check: bool) -> None:
-        """One repetition, after which a contender that cannot do it, or is too slow, is not tried again."""
+        """Run one repetition; a contender that cannot do it, or is too slow, is not tried again."""
         try:
             self._repeat(cell, pattern, turn, memories, check)
         except CannotError as error:  # the same on all ranks
@@ -337,7 +337,7 @@ class Bench:
         marks: list[tuple[float, float, float]] = []
         for number in range(inner):
             if number == 0 or self._options["together"]:
-                self._ranks.barrier()  # who failed comes too: the others wait for it
+                self._ranks.barrier()  # a rank that failed takes part, too: the others wait for it
             if failure:
                 continue
             start = moved = time.perf_counter()  # one clock for all processes of a machine
@@ -374,7 +374,7 @@ class Bench:
         }
 
     def _run_collectively(self, work: Callable[[], T]) -> T:
-        """Collective: CannotError on every rank where `work` fails on one."""
+        """Collective: raise CannotError on every rank if `work` fails on one."""
         failure, found = "", None
         try:
             found = work()
@@ -413,10 +413,10 @@ def in_folders(
     folder: Callable[[str, bool], Store],
     contender: Callable[[str, Store, list[int]], Contender],
 ) -> list[Contender]:
-    """Contenders of a library with a store of their own each: with its defaults, or with what suits it best here.
+    """Contenders of a library, each with a separate store: with the library's defaults, or tuned.
 
     Args:
-        request: the names of the contenders; "defaults" at a name's end is what it says.
+        request: the names of the contenders; a name that ends with "defaults" uses the defaults.
         library: its name, for the stores' names.
         folder: the store in this folder, and whether with the defaults.
         contender: the contender of that name, store and ranks: one without MPI moves the bytes of all.

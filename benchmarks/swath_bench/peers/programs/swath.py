@@ -28,7 +28,7 @@ class SwathContender(Contender):
         return found
 
     def close(self) -> None:
-        """With it go its files."""
+        """Close the array and its files."""
         self._array.close()
 
 

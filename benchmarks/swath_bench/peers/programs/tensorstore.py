@@ -14,7 +14,7 @@ from .copying import Job, copying, in_memory
 from .regions import Pattern, Store, Values
 
 BLOCKS_PER_BUDGET = 4
-"""Two blocks are under way, each as it was read, and as the chunks that are written of it."""
+"""Two blocks are under way, each with the values that were read, and the chunks that are written."""
 
 
 def _made(job: Job, context: Any) -> Any:
@@ -26,7 +26,7 @@ def _made(job: Job, context: Any) -> Any:
 
 
 def copy_with_defaults(job: Job) -> dict[str, Any]:
-    """One asynchronous write of a view of the other store: it reads each chunk once, and holds what it has read."""
+    """Copy by one asynchronous write of a view of the other store: it reads each chunk once, and keeps the values."""
     source = ts.open({"driver": "zarr", "kvstore": {"driver": "file", "path": f"{job.store}/"}}, read=True).result()
     target = _made(job, ts.Context())
     target.write(source.T if job.transposed else source).result()
@@ -36,7 +36,7 @@ def copy_with_defaults(job: Job) -> dict[str, Any]:
 def copy_tuned(job: Job) -> dict[str, Any]:
     """Block by block, two under way; as many threads as cores, no cache, and no sync and no lock for each file.
 
-    What is transposed is turned by NumPy: TensorStore's own copy from a transposed view takes half as long again.
+    NumPy transposes the blocks: TensorStore's own copy from a transposed view takes half as long again.
     """
     context = {
         "cache_pool": {"total_bytes_limit": 0},
@@ -61,7 +61,7 @@ def copy_tuned(job: Job) -> dict[str, Any]:
 
 
 class TensorStoreFolder(Store):
-    """Chunks of whole rows; or whatever the library chooses. Without a codec both are not compressed."""
+    """Chunks of whole rows; or those that the library chooses. Both are not compressed."""
 
     def __init__(self, path: str, *, defaults: bool, sync: bool) -> None:
         super().__init__(f"{path}/")
@@ -70,7 +70,7 @@ class TensorStoreFolder(Store):
         self._sync = sync
 
     def _open(self, **options: Any) -> Any:
-        # Anew, so that nothing is in a cache of its own. It syncs by itself: not where nobody is asked to.
+        # Opened anew, so its caches are empty. TensorStore syncs its files only if the benchmark syncs.
         return ts.open(self._spec, context=ts.Context({"file_io_sync": self._sync}), **options).result()
 
     def create(self, pattern: Pattern) -> None:
@@ -101,7 +101,7 @@ class RegionsContender(regions.Contender):
         self._array = self.store.opened()
 
     def operation(self, pattern: Pattern, direction: str, memories: list[Values]) -> Callable[[], object]:
-        """By strided views; what is read is copied to where it belongs."""
+        """Move by strided views; values that are read are copied to their positions."""
         moves = [(self._array[place], memory) for place, memory in self.selections(pattern, memories)]
 
         def read() -> None:
@@ -135,7 +135,7 @@ def contenders(_: regions.Ranks, request: dict[str, Any]) -> list[regions.Conten
 
 
 class ReadingContender(reading.Contender):
-    """Nothing is in a cache of its own: each opening has its own context, and by default that keeps no chunks."""
+    """Its caches are empty: each opening has a new context, which keeps no chunks by default."""
 
     def open(self) -> None:
         """Anew."""
@@ -150,7 +150,7 @@ class ReadingContender(reading.Contender):
         ).result()
 
     def read(self, selections: Sequence[reading.Selection]) -> list[reading.Values]:
-        """Asked for together; tuned, in one batch, so that what they share is read once."""
+        """Request all selections together; tuned, in one batch, so shared chunks are read once."""
         views = [self._array[selection] for selection in selections]
         if self.settings.get("batch"):
             with ts.Batch() as batch:
@@ -160,7 +160,7 @@ class ReadingContender(reading.Contender):
         return [np.asarray(one.result()) for one in promised]
 
     def close(self) -> None:
-        """With it go files that it has mapped."""
+        """Close the store and its mapped files."""
         del self._array
 
 

@@ -18,11 +18,11 @@ from .copying import Job, copying, in_memory
 from .regions import Pattern, Store, Values
 
 BLOCKS_PER_BUDGET = 3
-"""A block is in memory, and its chunks on their way to their files."""
+"""Memory holds a block, and the chunks that are being written."""
 
 
 def made(job: Job) -> Any:
-    """Return the target, for one who writes all chunks: without a look whether they are empty."""
+    """Return the target for writing all chunks, without a check for empty ones."""
     return zarr.create_array(
         job.target,
         shape=job.target_shape,
@@ -40,7 +40,7 @@ def copy_with_defaults(job: Job) -> dict[str, Any]:
 
 
 def copy_tuned(job: Job) -> dict[str, Any]:
-    """Blocks brought into the target's order by NumPy; all chunks written, without a look whether they are empty."""
+    """Copy blocks that NumPy brings into the target's order; all chunks are written, also empty ones."""
     settings = {"async.concurrency": 2 * job.workers, "threading.max_workers": job.workers}
     zarr.config.set(settings)
     target = made(job)
@@ -58,7 +58,7 @@ def copy_tuned(job: Job) -> dict[str, Any]:
 
 
 class ZarrFolder(Store):
-    """Chunks of whole rows, not compressed; or whatever the library chooses."""
+    """Chunks of whole rows, not compressed; or those that the library chooses."""
 
     def __init__(self, path: str, *, defaults: bool) -> None:
         super().__init__(path)
@@ -98,7 +98,7 @@ class RegionsContender(regions.Contender):
         self._array = self.store.opened()
 
     def operation(self, pattern: Pattern, direction: str, memories: list[Values]) -> Callable[[], object]:
-        """By slices; what is read is copied to where it belongs."""
+        """Move by slices; values that are read are copied to their positions."""
         array = self._array
         selections = self.selections(pattern, memories)
 
@@ -118,7 +118,7 @@ class RegionsContender(regions.Contender):
 
 
 def contenders(_: regions.Ranks, request: dict[str, Any]) -> list[regions.Contender]:
-    """With the library's defaults, and with what suits it best here."""
+    """Return contenders with the library's defaults, and tuned."""
     return regions.in_folders(
         request, "zarr", lambda path, defaults: ZarrFolder(path, defaults=defaults), RegionsContender
     )
@@ -138,7 +138,7 @@ class ReadingContender(reading.Contender):
         self._array = zarr.open_array(zarr.storage.LocalStore(self.path, read_only=True), mode="r")
 
     def read(self, selections: Sequence[reading.Selection]) -> list[reading.Values]:
-        """By slices, also of one row: zarrs refuses an index there."""
+        """Read by slices, also one row: zarrs refuses an index there."""
         return reading.read_each(self._read_one, selections, self._pool)
 
     def _read_one(self, selection: reading.Selection) -> reading.Values:

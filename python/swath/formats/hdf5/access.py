@@ -108,7 +108,6 @@ def changed(
     _refuse_what_is_no_file(path)
     if mode != "w":
         refuse_written(path)
-    changes.release_open_file()
     with opening(changes) as stored:
         try:
             with (

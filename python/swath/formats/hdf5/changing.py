@@ -1,6 +1,6 @@
 """HDF5 and netCDF-4 files made and changed by the core (core/formats/hdf5/), which uses HDF5's own library.
 
-A file is open from its first change on, until its `Changes` are closed or taken back.
+A file is open from its first change on, until its `FileChanges` are closed or taken back.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from swath.errors import ArgumentError, UnsupportedError
 from swath.formats import hdf5_filters
-from swath.formats.changes import Changes, changes_of
+from swath.formats.changes import FileChanges
 from swath.formats.description import ChunkedLayout, Description, NewArray
 from swath.formats.through_core import FormatOfCore
 
@@ -37,7 +37,7 @@ class Hdf5OfCore(FormatOfCore):
         """Make a file with one dataset: `start`, then `add`."""
         self.start(path, new.flavour)
         try:
-            with Changes(path, is_durable=False) as changes:
+            with FileChanges(self.name, path, is_new=True) as changes:
                 made = self.add(changes, new)
                 changes.commit()
         except BaseException:
@@ -46,7 +46,7 @@ class Hdf5OfCore(FormatOfCore):
             raise
         return made
 
-    def allocate(self, description: Description, changes: Changes | None = None) -> Description:
+    def allocate(self, description: Description, changes: FileChanges | None = None) -> Description:
         """Give every part of the dataset its place in the file, filled with the fill value; returns where that is.
 
         Without `changes` of the file, whose owner commits them, it is committed in the end.
@@ -59,14 +59,14 @@ class Hdf5OfCore(FormatOfCore):
         if not isinstance(layout, ChunkedLayout) or not (description.stored_shape or (layout.offsets < 0).any()):
             return description
         with _own(description.path) if changes is None else contextlib.nullcontext(changes) as used:
-            return self._described(self._opened(description.path, used).allocate(description.variable or ""))
+            return self._described(used.allocate(description.variable or ""))
 
-    def extend(self, changes: Changes, variable: str, rows: int, *, written_from: int | None = None) -> Description:
+    def extend(self, changes: FileChanges, variable: str, rows: int, *, written_from: int | None = None) -> Description:
         """Return where so many rows of a variable are, or will be."""
         add_rows = super().extend
         return _with_plugins(lambda: add_rows(changes, variable, rows, written_from=written_from))
 
-    def set_length(self, changes: Changes, dimension: str, rows: int) -> None:
+    def set_length(self, changes: FileChanges, dimension: str, rows: int) -> None:
         """Let the dimension have so many rows, for every variable along it and every reader."""
         make_longer = super().set_length
         _with_plugins(lambda: make_longer(changes, dimension, rows))
@@ -87,8 +87,8 @@ def _with_plugins(change: Callable[[], Changed]) -> Changed:
 
 
 @contextlib.contextmanager
-def _own(path: str) -> Iterator[Changes]:
-    with changes_of(path) as changes:
+def _own(path: str) -> Iterator[FileChanges]:
+    with FileChanges("hdf5", path) as changes:
         yield changes
         changes.commit()
 

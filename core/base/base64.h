@@ -1,4 +1,4 @@
-// Bytes as text of JSON, by RFC 4648 with padding.
+// Bytes as text, by RFC 4648 with padding.
 #pragma once
 
 #include <cstddef>
@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
-namespace swath::zarr {
+namespace swath {
 
 std::string to_base64(std::span<const std::byte> bytes);
 // None for what is no such text.
 std::optional<std::vector<std::byte>> from_base64(std::string_view text);
 
-}  // namespace swath::zarr
+}  // namespace swath

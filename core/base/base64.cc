@@ -1,9 +1,9 @@
-#include "formats/zarr/base64.h"
+#include "base/base64.h"
 
 #include <algorithm>
 #include <cstdint>
 
-namespace swath::zarr {
+namespace swath {
 namespace {
 
 constexpr std::string_view kBase64Letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -42,4 +42,4 @@ std::optional<std::vector<std::byte>> from_base64(std::string_view text) {
   return bytes;
 }
 
-}  // namespace swath::zarr
+}  // namespace swath

@@ -1,0 +1,136 @@
+#include "array/traced_operation.h"
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "array/learning.h"
+#include "base/base64.h"
+#include "base/bytes.h"
+#include "base/clock.h"
+#include "base/hash.h"
+#include "trace/trace.h"
+
+namespace swath {
+namespace {
+
+// Of boxes and views each rank has its own.
+uint64_t key_of(const Operation& operation, int rank) {
+  if (!operation.decomposition().is_gathered()) return operation.key();
+  const std::array<uint64_t, 2> keys{operation.key(), operation.decomposition().gathered_key(rank)};
+  return hash_bytes(std::as_bytes(std::span(keys)));
+}
+
+class ArrayDefinition final : public trace::Definition {
+ public:
+  explicit ArrayDefinition(const ArrayForm& array)
+      : Definition("swath_array", array.key()),
+        identity_(array.identity()),
+        shape_(array.shape()),
+        element_bytes_(array.element_bytes()) {
+    ByteWriter writer;
+    array.write(writer);
+    form_ = writer.take();
+  }
+
+ private:
+  void write_arguments(trace::JsonObject& arguments) const override {
+    arguments.put("identity", identity_);
+    std::string& shape = arguments.begin("shape");
+    shape += '[';
+    for (size_t d = 0; d < shape_.size(); ++d) shape += (d == 0 ? "" : ",") + std::to_string(shape_[d]);
+    shape += ']';
+    arguments.put("element_bytes", element_bytes_);
+    arguments.put("form", to_base64(form_));
+  }
+
+  const std::string identity_;
+  const Shape shape_;
+  const int64_t element_bytes_;
+  std::vector<std::byte> form_;
+};
+
+class OperationDefinition final : public trace::Definition {
+ public:
+  OperationDefinition(const Operation& operation, int rank, uint64_t key)
+      : Definition("swath_operation", key),
+        array_(operation.array().key()),
+        words_(operation.words()),
+        access_(operation.access_bytes()) {
+    const Decomposition& decomposition = operation.decomposition();
+    if (decomposition.is_gathered()) share_ = decomposition.share_bytes_of(rank);
+  }
+
+ private:
+  void write_arguments(trace::JsonObject& arguments) const override {
+    arguments.put("array", trace::key_text(array_));
+    arguments.put("words", words_);
+    arguments.put("access", to_base64(access_));
+    if (!share_.empty()) arguments.put("share", to_base64(share_));
+  }
+
+  const uint64_t array_;
+  const std::string words_;
+  const std::vector<std::byte> access_;
+  std::vector<std::byte> share_;
+};
+
+class OperationEvent final : public trace::Event {
+ public:
+  OperationEvent(Direction direction, uint64_t operation, const Comm& comm, double began, const Execution& done,
+                 std::string failure)
+      : Event(direction == Direction::kRead ? "read" : "write", "swath", began, real_clock().now()),
+        operation_(operation),
+        rank_(comm.rank()),
+        ranks_(comm.size()),
+        method_(done.method),
+        predicted_seconds_(done.estimate == nullptr ? std::nullopt : std::optional(done.estimate->get().seconds())),
+        counters_(done.counters),
+        failure_(std::move(failure)) {}
+
+ private:
+  void write_arguments(trace::JsonObject& arguments) const override {
+    arguments.put("operation", trace::key_text(operation_));
+    arguments.put("rank", int64_t{rank_});
+    arguments.put("ranks", int64_t{ranks_});
+    if (!failure_.empty()) return arguments.put("error", failure_);
+    arguments.put("method", method_);
+    if (predicted_seconds_) arguments.put("predicted_seconds", *predicted_seconds_);
+    for_each_counter([&](const char* name, auto member) {
+      if (const auto value = counters_.*member; value != 0) arguments.put(name, value);
+    });
+  }
+
+  const uint64_t operation_;
+  const int rank_;
+  const int ranks_;
+  const std::string method_;
+  const std::optional<double> predicted_seconds_;
+  const Counters counters_;
+  const std::string failure_;
+};
+
+void add(const Operation& operation, const Comm& comm, double began, const Execution& done, std::string failure) {
+  const uint64_t key = key_of(operation, comm.rank());
+  if (trace::needs_definition(key)) {
+    const ArrayForm& array = operation.array();
+    if (trace::needs_definition(array.key())) trace::add(std::make_unique<ArrayDefinition>(array));
+    trace::add(std::make_unique<OperationDefinition>(operation, comm.rank(), key));
+  }
+  trace::add(std::make_unique<OperationEvent>(operation.direction(), key, comm, began, done, std::move(failure)));
+}
+
+}  // namespace
+
+TracedOperation::TracedOperation(const Operation& operation, const Comm& comm)
+    : operation_(operation), comm_(comm), began_(real_clock().now()) {}
+
+void TracedOperation::end(const Execution& done) const { add(operation_, comm_, began_, done, ""); }
+
+void TracedOperation::fail(const std::string& message) const { add(operation_, comm_, began_, {}, message); }
+
+}  // namespace swath

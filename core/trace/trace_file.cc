@@ -1,0 +1,70 @@
+#include "trace/trace_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "trace/gzip.h"
+
+namespace swath::trace {
+namespace {
+
+std::string host_name() {
+  char name[256] = {};
+  return gethostname(name, sizeof(name) - 1) == 0 ? name : "host";
+}
+
+// Returns how the system calls the failure; empty: everything was written.
+std::string write_all(int descriptor, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(descriptor, bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return std::strerror(errno);
+    bytes.remove_prefix(static_cast<size_t>(count));
+  }
+  return "";
+}
+
+}  // namespace
+
+TraceFile::TraceFile(const std::string& folder, int rank, int64_t bytes_max) : bytes_max_(bytes_max) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);  // what is wrong with it, opening the file says
+  char rank_text[16] = {};
+  std::snprintf(rank_text, sizeof(rank_text), "%06d", rank);
+  const std::string stem = folder + "/rank-" + rank_text + "-" + host_name() + "-" + std::to_string(getpid());
+  int reason = EEXIST;  // another copy of this library in the process, or a process of the same number before
+  for (int copy = 1; reason == EEXIST && copy < 1000; ++copy) {
+    path_ = stem + (copy == 1 ? "" : "-" + std::to_string(copy)) + ".pfw.gz";
+    descriptor_ = Descriptor(open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    reason = descriptor_.is_open() ? 0 : errno;
+  }
+  if (reason != 0) throw Error(ErrorKind::kStore, "trace " + path_ + ": " + std::strerror(reason), reason);
+}
+
+std::string TraceFile::append(std::string_view lines) {
+  if (!stopped_.empty()) return stopped_;
+  const std::string member = gzip_member(lines);
+  const auto bytes = static_cast<int64_t>(member.size());
+  if (bytes_ + bytes > bytes_max_) {
+    stopped_ = "it would be longer than " + in_bytes(bytes_max_) + " (SWATH_TRACE_LIMIT)";
+    return stopped_;
+  }
+  stopped_ = write_all(descriptor_.get(), member);
+  if (stopped_.empty()) {
+    bytes_ += bytes;
+  } else if (ftruncate(descriptor_.get(), bytes_) != 0) {
+    stopped_ += ", and its last part is cut";
+  }
+  return stopped_;
+}
+
+}  // namespace swath::trace

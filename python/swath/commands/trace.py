@@ -1,0 +1,66 @@
+"""`swath trace`: runs a program, and every process of it writes down what it does with files. The core traces."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+from typing import Any
+
+from swath.errors import ArgumentError, NotFoundError, StoreError
+
+DESCRIPTION = """\
+Run a program with a trace: every read and write by Swath, from Python, C, C++,
+Fortran or MPI-IO, with its structure, its plan, predicted and measured seconds.
+Each process writes a file of its own into the folder, several times a second.
+"""
+
+EPILOG = """\
+examples:
+  swath trace python simulate.py                   into the folder swath-trace
+  swath trace --into run7 mpiexec -n 4 ./program   all processes that it starts
+  SWATH_TRACE=run7 mpiexec -n 4 ./program          the same, for a job script
+  swath characterise run7                          what the program did, in tables
+
+The files are compressed events of Chrome's trace format, a line each: Perfetto
+(https://ui.perfetto.dev) opens them.
+
+read next: docs/trace.md, and docs/formats/trace.md for the format.
+"""
+
+FOLDER = "swath-trace"
+
+
+def add_parser(subparsers: Any, name: str) -> argparse.ArgumentParser:
+    """`swath trace PROGRAM ...`."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        name,
+        help="run a program, and trace what it does with files",
+        usage="swath trace [-h] [--into FOLDER] PROGRAM ...",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--into", metavar="FOLDER", default=FOLDER, help=f"where the trace goes (default: {FOLDER})")
+    parser.add_argument(
+        "program", nargs=argparse.REMAINDER, metavar="PROGRAM ...", help="what to run, with its arguments"
+    )
+    return parser
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the program: this process becomes it."""
+    program = options.program[1:] if options.program[:1] == ["--"] else options.program
+    if not program:
+        raise ArgumentError("trace: name the program to run: swath trace [--into FOLDER] PROGRAM ...")
+    folder = os.path.abspath(options.into)
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"trace: {folder}: {error.strerror}", error.errno or 0) from None
+    for ignored in (signal.SIGPIPE, signal.SIGXFSZ):  # by Python, for itself: the program would not end by them
+        signal.signal(ignored, signal.SIG_DFL)
+    try:
+        os.execvpe(program[0], program, {**os.environ, "SWATH_TRACE": folder})
+    except OSError as error:
+        raise NotFoundError(f"trace: {program[0]}: {error.strerror}", error.errno or 0) from None

@@ -1,0 +1,58 @@
+"""The lines of a compressed trace, as far as they were written: also of a process that was killed, and of damage."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from typing import BinaryIO
+
+CHUNK_BYTES = 1 << 20
+GZIP = 16 + zlib.MAX_WBITS
+GZIP_MAGIC = b"\x1f\x8b"
+
+
+class Lines:
+    """Iterates over whole lines, without their ends.
+
+    Attributes:
+        cut: after the iteration, why there may have been more; "" where the file was read to its end.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.cut = ""
+        self._file = file
+
+    def __iter__(self) -> Iterator[bytes]:
+        rest = b""
+        for text in self._texts():
+            *lines, rest = (rest + text).split(b"\n")
+            yield from lines
+        if rest:
+            self.cut = self.cut or "its last line is not complete"
+
+    def _texts(self) -> Iterator[bytes]:
+        stored = self._file.read(CHUNK_BYTES)
+        if stored[:2] != GZIP_MAGIC:
+            while stored:
+                yield stored
+                stored = self._file.read(CHUNK_BYTES)
+            return
+        yield from self._uncompressed(stored)
+
+    def _uncompressed(self, stored: bytes) -> Iterator[bytes]:
+        member = zlib.decompressobj(GZIP)
+        while stored:
+            try:
+                text = member.decompress(stored, CHUNK_BYTES)
+            except zlib.error as error:
+                self.cut = f"its compressed data are damaged: {error}"
+                return
+            if text:
+                yield text
+            stored = member.unconsumed_tail or member.unused_data
+            if not stored:
+                stored = self._file.read(CHUNK_BYTES)
+            if member.eof and stored:
+                member = zlib.decompressobj(GZIP)
+        if not member.eof:
+            self.cut = "its last part is not complete: the process was killed, or the disk was full"

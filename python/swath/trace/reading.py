@@ -1,0 +1,246 @@
+"""Reads the traces that Swath writes, in each version of their format (docs/formats/trace.md)."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import errno
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from swath import _core
+from swath.errors import FormatError, NotFoundError, StoreError
+from swath.trace.lines import Lines
+
+VERSIONS = (1,)
+"""Versions of the format that this Swath reads."""
+SUFFIXES = (".pfw.gz", ".pfw")
+MICROSECONDS = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One call of one thread.
+
+    Attributes:
+        name: "read", "write", "open", "sync", …
+        category: who made it: "swath", "posix", "mpi-io".
+        began: seconds since 1970.
+        seconds: how long it took.
+        thread: the system's number of the thread.
+        arguments: what else is known; of operations see `operation`.
+    """
+
+    name: str
+    category: str
+    began: float
+    seconds: float
+    thread: int
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class TracedArray:
+    """An array that operations of a trace move elements of.
+
+    Attributes:
+        identity: the file, its format and the variable, as ranks compare them.
+        shape: of the array.
+        element_bytes: bytes of an element.
+        form: its exact form, as `swath._core.Operation.parse_parts` takes it.
+    """
+
+    identity: str
+    shape: tuple[int, ...]
+    element_bytes: int
+    form: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class TracedOperation:
+    """An operation on an array, which any number of events carry out.
+
+    Attributes:
+        array: the key of the array.
+        words: what is done to which array, then an argument a line.
+        access: its exact bytes, as `swath._core.Operation.parse_parts` takes them.
+        share: of boxes and views: those of the rank that wrote the trace; else empty.
+    """
+
+    array: str
+    words: str
+    access: bytes
+    share: bytes
+
+
+@dataclass
+class ProcessTrace:
+    """The trace of one process.
+
+    Attributes:
+        path: the file.
+        rank: of the process, among those that were started together.
+        version: of the format.
+        command: the words of the command line.
+        process: its number in the system.
+        began: seconds since 1970.
+        ended: the same, of its regular end; None where it was killed, or the trace was cut.
+        cut: why the trace has not everything; "" where it is complete.
+        arrays: by their keys.
+        operations: by their keys.
+        events: in the order in which they ended.
+    """
+
+    path: str
+    rank: int = 0
+    version: int = 0
+    command: str = ""
+    process: int = 0
+    began: float = 0.0
+    ended: float | None = None
+    cut: str = ""
+    arrays: dict[str, TracedArray] = field(default_factory=dict)
+    operations: dict[str, TracedOperation] = field(default_factory=dict)
+    events: list[Event] = field(default_factory=list)
+
+
+def read_trace(path: str) -> list[ProcessTrace]:
+    """Return the traces of a run, by rank.
+
+    Args:
+        path: the folder that `SWATH_TRACE` named, or one file of it.
+
+    Raises:
+        NotFoundError: there is no such file or folder.
+        StoreError: the system refuses to read it.
+        FormatError: it holds no trace of Swath, or one of a version that this Swath does not read.
+    """
+    found = [_process_trace(one) for one in _files_of(path)]
+    return sorted(found, key=lambda one: (one.rank, one.began, one.path))
+
+
+def _files_of(path: str) -> list[str]:
+    if not os.path.exists(path):
+        raise NotFoundError(f"trace {path}: there is no such file or folder", errno.ENOENT)
+    if not os.path.isdir(path):
+        return [path]
+    files = sorted(os.path.join(path, name) for name in os.listdir(path) if name.endswith(SUFFIXES))
+    if not files:
+        raise FormatError(
+            f"trace {path}: the folder has no trace: expected files rank-*.pfw.gz, which a run with "
+            f"SWATH_TRACE={path} writes"
+        )
+    return files
+
+
+def _process_trace(path: str) -> ProcessTrace:
+    trace = ProcessTrace(path)
+    try:
+        with open(path, "rb") as file:
+            lines = Lines(file)
+            for number, one in _objects(lines, trace):
+                _take(one, number, trace)
+    except OSError as error:
+        raise StoreError(f"trace {path}: {error.strerror}", error.errno or 0) from None
+    trace.cut = trace.cut or lines.cut
+    if not trace.version and not trace.cut:
+        raise FormatError(f"trace {path}: no line says that Swath has written it (swath_trace)")
+    if trace.ended is None and not trace.cut:
+        trace.cut = "it has no end: the process was killed, still runs, or its trace was stopped"
+    return trace
+
+
+def _objects(lines: Lines, trace: ProcessTrace) -> Iterator[tuple[int, dict[str, Any]]]:
+    for number, line in enumerate(lines, 1):
+        text = line.strip().rstrip(b",")
+        if text in (b"", b"[", b"]"):
+            continue
+        try:
+            one = json.loads(text)
+        except ValueError:
+            one = None
+        if not isinstance(one, dict):
+            trace.cut = f"line {number} is damaged, and what follows is not read"
+            return
+        yield number, one
+
+
+def _take(one: dict[str, Any], number: int, trace: ProcessTrace) -> None:
+    try:
+        if one["ph"] == "X":
+            trace.events.append(_event(one))
+        elif one["name"] == "swath_trace":
+            _take_beginning(one["args"], trace)
+        elif one["name"] == "swath_array":
+            trace.arrays[str(one["args"]["key"])] = _traced_array(one["args"])
+        elif one["name"] == "swath_operation":
+            trace.operations[str(one["args"]["key"])] = _traced_operation(one["args"])
+        elif one["name"] == "swath_trace_end":
+            trace.ended = float(one["args"]["ended"]) * MICROSECONDS
+    except (KeyError, TypeError, ValueError, binascii.Error) as error:
+        raise FormatError(f"trace {trace.path}, line {number}: it is no line of a trace: {error!r}") from None
+
+
+def _take_beginning(said: Mapping[str, Any], trace: ProcessTrace) -> None:
+    trace.version = int(said["version"])
+    if trace.version not in VERSIONS:
+        raise FormatError(
+            f"trace {trace.path}: version {trace.version} of the format; this Swath reads "
+            f"{', '.join(map(str, VERSIONS))}: install a newer one"
+        )
+    trace.rank = int(said["rank"])
+    trace.command = str(said["command"])
+    trace.process = int(said["process"])
+    trace.began = float(said["began"]) * MICROSECONDS
+
+
+def _traced_array(said: Mapping[str, Any]) -> TracedArray:
+    return TracedArray(
+        str(said["identity"]),
+        tuple(int(length) for length in said["shape"]),
+        int(said["element_bytes"]),
+        base64.b64decode(said["form"], validate=True),
+    )
+
+
+def _traced_operation(said: Mapping[str, Any]) -> TracedOperation:
+    access, share = (base64.b64decode(said.get(name, ""), validate=True) for name in ("access", "share"))
+    return TracedOperation(str(said["array"]), str(said["words"]), access, share)
+
+
+def _event(said: Mapping[str, Any]) -> Event:
+    return Event(
+        str(said["name"]),
+        str(said["cat"]),
+        float(said["ts"]) * MICROSECONDS,
+        float(said["dur"]) * MICROSECONDS,
+        int(said["tid"]),
+        said.get("args", {}),
+    )
+
+
+def is_operation(event: Event) -> bool:
+    """Return whether the event is a read or write of an array, with its structure."""
+    return "operation" in event.arguments
+
+
+def operation(events: Sequence[tuple[ProcessTrace, Event]]) -> _core.Operation:
+    """Return the operation that the events tell of, exactly as it was carried out.
+
+    Args:
+        events: one of each rank that took part, in the order of the ranks, each with its trace. Of a distribution any
+            one is enough; of boxes and views each rank knows its own alone.
+
+    Raises:
+        FormatError: the events are not those of one operation.
+    """
+    trace, event = events[0]
+    try:
+        traced = [one.operations[event.arguments["operation"]] for one, event in events]
+        form = trace.arrays[traced[0].array].form
+    except KeyError:
+        raise FormatError(f"trace {trace.path}: an event {event.name!r} without its operation") from None
+    return _core.Operation.parse_parts(form, traced[0].access, [one.share for one in traced if one.share])

@@ -1,0 +1,216 @@
+"""Traces: what a run did is read back from them, operation by operation, also where it was killed."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import swath
+from mpi_runs import run_ranks, run_well
+from swath.commands import cli
+from swath.trace.operations_table import operations_table
+from swath.trace.reading import Event, ProcessTrace, is_operation, operation, read_trace
+
+RANKS = [1, 2, 3, 4]
+
+
+def traced(folder: Path, ranks: int, end: str = "well") -> list[ProcessTrace]:
+    environment = {"SWATH_TRACE": str(folder / "trace")}
+    result = run_ranks(ranks, "traced_ranks.py", folder, end, environment=environment)
+    assert (result.returncode == 0) == (end == "well"), result.stderr[-3000:]
+    return read_trace(str(folder / "trace"))
+
+
+def operations_of(trace: ProcessTrace) -> list[Event]:
+    return [event for event in trace.events if is_operation(event)]
+
+
+def did(folder: Path, rank: int) -> Any:
+    return json.loads((folder / f"did-{rank}").read_text())
+
+
+def check_operations(folder: Path, traces: list[ProcessTrace]) -> None:
+    """Compares the traces with what each rank wrote down."""
+    assert [trace.rank for trace in traces] == list(range(len(traces)))
+    events = [operations_of(trace) for trace in traces]
+    for rank, trace in enumerate(traces):
+        expected = did(folder, rank)
+        assert len(events[rank]) == len(expected)
+        for at, (name, moved, shapes) in enumerate(expected):
+            event = events[rank][at]
+            is_of_all = event.arguments["ranks"] == len(traces)
+            parts = list(zip(traces, (of[at] for of in events), strict=True)) if is_of_all else [(trace, event)]
+            found = operation(parts)
+            assert event.name == name == found.direction
+            assert [list(shape) for shape in found.local_shapes(event.arguments["rank"])] == shapes
+            assert sum(4 * int(np.prod(shape)) for shape in shapes) == moved
+            assert found.serialise() == type(found).parse(found.serialise()).serialise()
+            assert event.arguments["method"]
+            assert event.seconds >= event.arguments.get("total_seconds", 0) >= 0
+            if is_of_all:
+                assert found.words == operation(parts[:1] if "boxes" not in found.words else parts).words
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_operations_are_read_back_as_they_were(tmp_path: Path, ranks: int) -> None:
+    traces = traced(tmp_path, ranks)
+    check_operations(tmp_path, traces)
+    for trace in traces:
+        assert trace.cut == ""
+        assert trace.ended is not None
+        assert trace.began <= min(event.began for event in trace.events) + 1
+        assert "traced_ranks.py" in trace.command
+        names = [event.name for event in trace.events]
+        assert "open" in names
+        assert {"read", "write"} <= set(names)
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_a_killed_run_leaves_what_it_did(tmp_path: Path, ranks: int) -> None:
+    traces = traced(tmp_path, ranks, "killed")
+    check_operations(tmp_path, traces)
+    assert all("no end" in trace.cut for trace in traces)
+
+
+def test_without_the_variable_nothing_is_traced(tmp_path: Path) -> None:
+    run_well(1, "traced_ranks.py", tmp_path, "well")
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["did-0", "x.npy"]
+
+
+def small_trace(folder: Path, reads: int = 3) -> Path:
+    """Returns the only file of the trace of a program that reads."""
+    program = (
+        "import swath, sys\n"
+        f"a = swath.create({str(folder / 'a.npy')!r}, (8, 8), 'f4', overwrite=True); a[...] = 1; a.close()\n"
+        f"a = swath.open({str(folder / 'a.npy')!r})\n"
+        f"for i in range({reads}): a[i % 8]\n"
+        "a.close()\n"
+    )
+    environment = {**os.environ, "SWATH_TRACE": str(folder / "trace")}
+    subprocess.run([sys.executable, "-c", program], check=True, env=environment)
+    (file,) = (folder / "trace").iterdir()
+    return file
+
+
+def read_or_refused(file: Path) -> ProcessTrace | None:
+    """Returns the trace, or None where it is refused with an error that names the file."""
+    try:
+        (found,) = read_trace(str(file))
+    except swath.FormatError as error:
+        if str(file) not in str(error):
+            raise
+        return None
+    return found
+
+
+def test_every_prefix_of_a_trace_is_read_or_refused_in_words(tmp_path: Path) -> None:
+    file = small_trace(tmp_path)
+    (whole,) = read_trace(str(file))
+    stored = file.read_bytes()
+    for length in range(7, len(stored), 7):
+        file.write_bytes(stored[:length])
+        (part,) = read_trace(str(file))
+        assert part.cut
+        assert part.events == whole.events[: len(part.events)]
+
+
+def test_damage_is_said(tmp_path: Path) -> None:
+    file = small_trace(tmp_path)
+    (whole,) = read_trace(str(file))
+    stored = file.read_bytes()
+    random = np.random.default_rng(5)
+    for _ in range(2000):
+        damaged = bytearray(stored)
+        damaged[random.integers(len(damaged))] ^= 1 << random.integers(8)
+        file.write_bytes(damaged)
+        found = read_or_refused(file)
+        assert found is None or found.cut or found.events == whole.events
+
+
+def test_damaged_lines_are_said(tmp_path: Path) -> None:
+    text = gzip.decompress(small_trace(tmp_path).read_bytes())
+    file = tmp_path / "mutated.pfw"
+    random = np.random.default_rng(6)
+    for _ in range(3000):
+        damaged = bytearray(text)
+        for _ in range(random.integers(1, 4)):
+            damaged[random.integers(len(damaged))] = random.integers(256)
+        file.write_bytes(damaged)
+        found = read_or_refused(file)
+        for event in [] if found is None else operations_of(found):
+            with contextlib.suppress(swath.FormatError):
+                operation([(found, event)])
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (b"", "no line says"),
+        (b"[\n{}\n", "no line of a trace"),
+        (b'[\n{"name":"swath_trace","ph":"M","pid":0,"args":{"version":99}}\n', "version 99"),
+        (b'[\n{"name":"read","ph":"X","cat":"x","ts":1,"dur":"?","tid":1}\n', "line 2"),
+    ],
+)
+def test_what_is_no_trace_is_refused(tmp_path: Path, text: bytes, expected: str) -> None:
+    file = tmp_path / "x.pfw"
+    file.write_bytes(text)
+    with pytest.raises(swath.FormatError, match=expected):
+        read_trace(str(file))
+
+
+def test_a_folder_without_a_trace_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(swath.FormatError, match="SWATH_TRACE="):
+        read_trace(str(tmp_path))
+    with pytest.raises(swath.NotFoundError):
+        read_trace(str(tmp_path / "none"))
+
+
+def test_the_table_adds_up(tmp_path: Path) -> None:
+    traces = traced(tmp_path, 2)
+    table = operations_table(traces)
+    events = [event for trace in traces for event in trace.events]
+    assert table.processes == 2
+    assert sum(one.calls for one in table.operations) == len(events)
+    assert table.io_seconds == pytest.approx(sum(event.seconds for event in events))
+    writes = next(one for one in table.operations if one.name == "write")
+    assert writes.bytes == 4 * 12 * 10
+    assert 0 < table.io_seconds <= table.execution_seconds
+
+
+def test_the_commands(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "run"
+    program = f"import swath; swath.create({str(tmp_path / 'a.npy')!r}, (4,), 'f4').close(); print('ran')"
+    command = [
+        str(Path(sys.executable).with_name("swath")),
+        "trace",
+        "--into",
+        str(folder),
+        sys.executable,
+        "-c",
+        program,
+    ]
+    assert subprocess.run(command, check=True, capture_output=True, text=True).stdout == "ran\n"
+    assert cli.main(["characterise", str(folder)]) == 0
+    printed = capfd.readouterr().out
+    assert "swath open" in printed
+    assert "not complete" not in printed
+    assert cli.main(["characterise", "--json", str(folder)]) == 0
+    found = json.loads(capfd.readouterr().out)
+    assert found["processes"] == 1
+    assert {one["name"] for one in found["operations"]} >= {"open"}
+
+
+def test_a_program_that_is_not_there(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["trace", "--into", str(tmp_path / "t"), str(tmp_path / "none")]) == 2
+    assert "none" in capfd.readouterr().err
+    assert cli.main(["trace"]) == 2
+    assert "name the program" in capfd.readouterr().err
