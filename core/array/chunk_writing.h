@@ -29,8 +29,8 @@ namespace swath {
 class ChunkAllocator {
  public:
   virtual ~ChunkAllocator() = default;
-  // Allocates space for chunks of an array of that shape, in place of the space that they had, and returns their offsets
-  // in the file. Writes no bytes.
+  // Allocates space for chunks of an array of that shape, in place of the space that they had, and returns their
+  // offsets in the file. Writes no bytes.
   virtual std::vector<int64_t> place(const Shape& shape, std::span<const NewChunk> chunks) = 0;
   // All placed chunks are written: commits their places.
   virtual void keep() = 0;

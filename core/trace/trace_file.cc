@@ -44,7 +44,7 @@ TraceFile::TraceFile(const std::string& folder, int rank, int64_t bytes_max) : b
   int reason = EEXIST;  // another copy of this library in the process, or a process of the same number before
   for (int copy = 1; reason == EEXIST && copy < 1000; ++copy) {
     path_ = stem + (copy == 1 ? "" : "-" + std::to_string(copy)) + ".pfw.gz";
-    descriptor_ = Descriptor(open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    descriptor_ = Descriptor(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
     reason = descriptor_.is_open() ? 0 : errno;
   }
   if (reason != 0) throw Error(ErrorKind::kStore, "trace " + path_ + ": " + std::strerror(reason), reason);

@@ -17,11 +17,11 @@
 #include <vector>
 
 #include "bindings.h"
-#include "package_types.h"
 #include "files/chunk_room.h"
 #include "files/file_changes.h"
 #include "formats/all.h"
 #include "formats_convert.h"
+#include "package_types.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -76,7 +76,8 @@ void bind_changes(nb::module_& m) {
           "anew at a checkpoint. Raises StoreError.")
       .def("__enter__", [](nb::typed<nb::object, Changes> self) { return self; })
       .def(
-          "__exit__", [](Changes& self, const nb::args&) { self.close(); }, WithoutLock())
+          "__exit__", [](Changes& self, const nb::args&) { self.close(); }, WithoutLock(),
+          nb::sig("def __exit__(self, *error: object) -> None"))
       .def_prop_ro("path", &Changes::path)
       .def_prop_ro("is_durable", &Changes::is_durable)
       .def("begin", &Changes::begin, WithoutLock(), "Note how long the file is, before it grows.")

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "base/error.h"
 #include "base/base64.h"
+#include "base/error.h"
 #include "formats/zarr/elements.h"
 #include "formats/zarr/unicode.h"
 

@@ -10,9 +10,9 @@
 #include <string_view>
 #include <utility>
 
+#include "base/base64.h"
 #include "base/error.h"
 #include "base/units.h"
-#include "base/base64.h"
 #include "formats/zarr/unicode.h"
 
 namespace swath::zarr {
