@@ -17,7 +17,7 @@ CORE := build/core
 LINT := build/lint
 SANITIZE := build/sanitize
 SANITIZE_THREADS := build/sanitize-threads
-PY := python benchmarks applications conftest.py tests tools docs README.md
+PY := python benchmarks applications examples conftest.py tests tools docs README.md
 
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
