@@ -3,6 +3,7 @@
 #include <mutex>
 #include <optional>
 
+#include "array/traced_operation.h"
 #include "base/stopwatch.h"
 #include "mpi_io/errors.h"
 #include "mpi_io/file.h"
@@ -41,9 +42,11 @@ Execution ServedFile::carry_out(Array& array, const DataTransfer& transfer, Meth
 int64_t ServedFile::move_in_order_of_view(const DataTransfer& transfer, File& file, bool is_collective) {
   Execution done;
   done.method = "direct";
+  const TracedTransfer traced(transfer.direction, file, std::nullopt);
   const int64_t bytes = move_in_view_order(
       file, {transfer.direction, transfer.view->nest(transfer.first + transfer.bytes), transfer.first, transfer.bytes},
       {transfer.memory(), transfer.address}, done.counters);
+  traced.end(done.counters);
   report_.add(kind_of(transfer.direction, is_collective) + ", a view that does not ascend,", bytes, done);
   return bytes;
 }
@@ -53,6 +56,7 @@ int64_t ServedFile::move_run(const DataTransfer& transfer, int64_t offset, bool 
   Counters done;
   std::optional<Stopwatch> watch;
   if (is_reported_) watch.emplace();
+  const TracedTransfer traced(transfer.direction, *own_file_, offset);
   const auto engine = own_file_->engine().lease();
   int64_t bytes = transfer.bytes;
   const Transfer piece{offset, transfer.address, bytes};
@@ -64,6 +68,7 @@ int64_t ServedFile::move_run(const DataTransfer& transfer, int64_t offset, bool 
   }
   engine->end_burst();
   if (watch) done.total_seconds = watch->seconds();
+  traced.end(done);
   if (bytes > 0) report_.add_contiguous(transfer.direction, is_collective, done);
   return bytes;
 }

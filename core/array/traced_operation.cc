@@ -25,6 +25,12 @@ uint64_t key_of(const Operation& operation, int rank) {
   return hash_bytes(std::as_bytes(std::span(keys)));
 }
 
+void put_counters(trace::JsonObject& arguments, const Counters& counters) {
+  for_each_counter([&](const char* name, auto member) {
+    if (const auto value = counters.*member; value != 0) arguments.put(name, value);
+  });
+}
+
 class ArrayDefinition final : public trace::Definition {
  public:
   explicit ArrayDefinition(const ArrayForm& array)
@@ -100,9 +106,7 @@ class OperationEvent final : public trace::Event {
     if (!failure_.empty()) return arguments.put("error", failure_);
     arguments.put("method", method_);
     if (predicted_seconds_) arguments.put("predicted_seconds", *predicted_seconds_);
-    for_each_counter([&](const char* name, auto member) {
-      if (const auto value = counters_.*member; value != 0) arguments.put(name, value);
-    });
+    put_counters(arguments, counters_);
   }
 
   const uint64_t operation_;
@@ -112,6 +116,27 @@ class OperationEvent final : public trace::Event {
   const std::optional<double> predicted_seconds_;
   const Counters counters_;
   const std::string failure_;
+};
+
+class TransferEvent final : public trace::Event {
+ public:
+  TransferEvent(Direction direction, std::string path, std::optional<int64_t> offset, double began,
+                const Counters& counters)
+      : Event(direction == Direction::kRead ? "read" : "write", "swath", began, real_clock().now()),
+        path_(std::move(path)),
+        offset_(offset),
+        counters_(counters) {}
+
+ private:
+  void write_arguments(trace::JsonObject& arguments) const override {
+    arguments.put("path", path_);
+    if (offset_) arguments.put("offset", *offset_);
+    put_counters(arguments, counters_);
+  }
+
+  const std::string path_;
+  const std::optional<int64_t> offset_;
+  const Counters counters_;
 };
 
 void add(const Operation& operation, const Comm& comm, double began, const Execution& done, std::string failure) {
@@ -132,5 +157,13 @@ TracedOperation::TracedOperation(const Operation& operation, const Comm& comm)
 void TracedOperation::end(const Execution& done) const { add(operation_, comm_, began_, done, ""); }
 
 void TracedOperation::fail(const std::string& message) const { add(operation_, comm_, began_, {}, message); }
+
+TracedTransfer::TracedTransfer(Direction direction, const File& file, std::optional<int64_t> offset)
+    : direction_(direction), file_(file), offset_(offset), began_(trace::is_active() ? real_clock().now() : 0) {}
+
+void TracedTransfer::end(const Counters& counters) const {
+  if (began_ == 0) return;
+  trace::add(std::make_unique<TransferEvent>(direction_, file_.path(), offset_, began_, counters));
+}
 
 }  // namespace swath

@@ -55,7 +55,7 @@ class Defined final : public Definition {
 // By a program that is none of ours.
 std::string uncompressed(const std::string& path) {
   const std::string command = "gzip -dc '" + path + "' 2>/dev/null";
-  FILE* const pipe = popen(command.c_str(), "r");
+  FILE* const pipe = popen(command.c_str(), "r");  // NOLINT(bugprone-command-processor): not our own reader
   std::string text;
   for (int c = fgetc(pipe); c != EOF; c = fgetc(pipe)) text += static_cast<char>(c);
   pclose(pipe);

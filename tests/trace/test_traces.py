@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import mpi_io_runs
 import swath
 from mpi_runs import run_ranks, run_well
 from swath.commands import cli
@@ -21,6 +22,7 @@ from swath.trace.operations_table import operations_table
 from swath.trace.reading import Event, ProcessTrace, is_operation, operation, read_trace
 
 RANKS = [1, 2, 3, 4]
+MOVED = ("write", "read")
 
 
 def traced(folder: Path, ranks: int, end: str = "well") -> list[ProcessTrace]:
@@ -79,6 +81,27 @@ def test_a_killed_run_leaves_what_it_did(tmp_path: Path, ranks: int) -> None:
     traces = traced(tmp_path, ranks, "killed")
     check_operations(tmp_path, traces)
     assert all("no end" in trace.cut for trace in traces)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+def test_operations_of_mpi_io_programs_are_traced(tmp_path: Path, ranks: int) -> None:
+    environment = {"SWATH_TRACE": str(tmp_path / "trace")}
+    mpi_io_runs.run_well(ranks, mpi_io_runs.python("mpi_io_traced.py", tmp_path / "x"), environment=environment)
+    traces = read_trace(str(tmp_path / "trace"))
+    assert [trace.rank for trace in traces] == list(range(ranks))
+    written, read = ([next(one for one in trace.events if one.name == name) for trace in traces] for name in MOVED)
+    for trace in traces:
+        assert trace.cut == ""
+        assert sum(event.name in MOVED for event in trace.events) == 2
+    if ranks == 1:  # one run: no operation is planned
+        for event, name in ((written[0], "written_bytes"), (read[0], "read_bytes")):
+            assert event.arguments["offset"] == 0
+            assert event.arguments[name] == 400
+        return
+    together = operation(list(zip(traces, written, strict=True)))
+    assert together.direction == "write"
+    assert together.ranks == ranks
+    assert [event.arguments["ranks"] for event in read] == [1] * ranks
 
 
 def test_without_the_variable_nothing_is_traced(tmp_path: Path) -> None:
