@@ -21,7 +21,6 @@ from swath.formats import (
     StridedLayout,
     allocate,
     contents,
-    create,
     describe,
     library_read,
     library_write,
@@ -32,6 +31,7 @@ h5py = pytest.importorskip("h5py")
 
 from hdf5_cases import read_by_h5py  # noqa: E402
 from hdf5_property_cases import DONT_FILTER_PARTIAL_CHUNKS, call  # noqa: E402
+from new_files import create  # noqa: E402
 
 SAMPLES = ["ostia_monthly.nc", "A1B_north_america.nc", "hybrid_height.nc", "rotated_pole.nc", "orca2_votemper.nc"]
 
