@@ -227,16 +227,34 @@ static size_t bytes_of(const CFI_cdesc_t* data) {
   return bytes;
 }
 
-/* Between a section and packed memory, element by element; `to_section`: into the section. */
-static void copy_section(const CFI_cdesc_t* data, int dimension, char* section, char** packed, int to_section) {
-  if (dimension < 0) {
-    memcpy(to_section ? section : *packed, to_section ? *packed : section, data->elem_len);
-    *packed += data->elem_len;
+/* How many of the first dimensions of a section lie together in memory, as one run. */
+static int dimensions_together(const CFI_cdesc_t* data) {
+  CFI_index_t bytes = (CFI_index_t)data->elem_len;
+  int d = 0;
+  for (; d < data->rank && data->dim[d].sm == bytes; ++d) bytes *= data->dim[d].extent;
+  return d;
+}
+
+/* Copies between a section and packed memory; `to_section`: into the section. The dimensions below `together` are one
+ * run of `run` bytes. */
+static void copy_section(const CFI_cdesc_t* data, int together, size_t run, int dimension, char* section, char** packed,
+                         int to_section) {
+  if (dimension < together) {
+    memcpy(to_section ? section : *packed, to_section ? *packed : section, run);
+    *packed += run;
     return;
   }
   for (CFI_index_t i = 0; i < data->dim[dimension].extent; ++i) {
-    copy_section(data, dimension - 1, section + i * data->dim[dimension].sm, packed, to_section);
+    copy_section(data, together, run, dimension - 1, section + i * data->dim[dimension].sm, packed, to_section);
   }
+}
+
+static void copy_all(const CFI_cdesc_t* data, char* packed, int to_section) {
+  if (bytes_of(data) == 0) return;
+  const int together = dimensions_together(data);
+  size_t run = data->elem_len;
+  for (int d = 0; d < together; ++d) run *= (size_t)data->dim[d].extent;
+  copy_section(data, together, run, data->rank - 1, data->base_addr, &packed, to_section);
 }
 
 /* Whether data in memory have the extents of a rank's share. */
@@ -266,11 +284,18 @@ int swath_fortran_redistribute(int comm, int ndim, const int64_t* shape, const c
   }
   char* const given = malloc(bytes_of(source) + 1);
   char* const got = malloc(bytes_of(target) + 1);
-  char* at = given;
-  if (given != NULL && bytes_of(source) > 0) copy_section(source, source->rank - 1, source->base_addr, &at, 0);
-  const int status = swath_redistribute_mpi(ranks, ndim, shape, dtype, from, given, to, got);
-  at = got;
-  if (status == 0 && bytes_of(target) > 0) copy_section(target, target->rank - 1, target->base_addr, &at, 1);
+  int has_memory = given != NULL && got != NULL;
+  MPI_Allreduce(MPI_IN_PLACE, &has_memory, 1, MPI_INT, MPI_MIN, ranks);
+  int status = 0;
+  if (has_memory) {
+    copy_all(source, given, 0);
+    status = swath_redistribute_mpi(ranks, ndim, shape, dtype, from, given, to, got);
+    if (status == 0) copy_all(target, got, 1);
+  } else {
+    status = swath_fail(SWATH_ERROR_STORE,
+                        "swath_redistribute: on a rank there is no memory for a packed copy of source and target; use "
+                        "more ranks, or smaller arrays");
+  }
   free(given);
   free(got);
   return status;
