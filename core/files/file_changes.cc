@@ -125,10 +125,10 @@ void FileChanges::take_back() {
 void FileChanges::close() {
   if (is_forked()) return;  // nothing of it is this process's
   const OneChange one_change(in_use_);
-  let_go();
+  release();
 }
 
-void FileChanges::let_go() {
+void FileChanges::release() {
   file_.reset();
   if (const std::unique_ptr<Changes> journal = std::move(journal_)) journal->close();
 }
@@ -140,7 +140,7 @@ void FileChanges::drop() noexcept {
 
 void FileChanges::has_name(const std::string& path) {
   const OneChange one_change(in_use_);
-  let_go();
+  release();
   path_ = path;
   options_.is_new = false;
 }

@@ -95,9 +95,9 @@ class FileChanges {
   void undo(const std::optional<Mark>& mark);
   // The same, unless the file is to be removed, or another one has its name.
   void take_back();
-  // Takes back what was changed since the last checkpoint or commit, and lets go of the file.
+  // Takes back what was changed since the last checkpoint or commit, and releases the file.
   void close();
-  // Lets go of the file as the destructor does.
+  // Releases the file as the destructor does.
   void drop() noexcept;
   // A new file has its name: it is changed as others are from now on.
   void has_name(const std::string& path);
@@ -113,7 +113,7 @@ class FileChanges {
   formats::FormatFile& file_to_read();
   formats::FormatFile& file_to_change(const std::string& doing);
   void begin();
-  void let_go();
+  void release();
 
   const formats::Format& format_;
   std::string path_;
