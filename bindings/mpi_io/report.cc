@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/bytes.h"
+#include "base/notice.h"
 #include "base/units.h"
 #include "comm/gather.h"
 
@@ -59,10 +60,7 @@ void add_written(const std::vector<std::byte>& bytes, std::map<std::string, Repo
 
 }  // namespace
 
-void say(const std::string& text) {
-  const std::string line = "swath mpi-io: " + text + "\n";
-  std::fwrite(line.data(), 1, line.size(), stderr);  // one call: lines of other processes stay whole
-}
+void say(const std::string& text) { print_error_line("swath mpi-io: " + text); }
 
 bool report_is_wanted() {
   const char* wanted = std::getenv("SWATH_MPI_IO_REPORT");

@@ -1,5 +1,6 @@
 #include "base/notice.h"
 
+#include <cstdio>
 #include <mutex>
 #include <utility>
 
@@ -23,6 +24,11 @@ void notify(const std::string& text) {
     handler = current;
   }
   if (handler) handler(text);
+}
+
+void print_error_line(const std::string& line) {
+  const std::string ended = line + "\n";
+  std::fwrite(ended.data(), 1, ended.size(), stderr);
 }
 
 }  // namespace swath

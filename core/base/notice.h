@@ -11,4 +11,7 @@ void set_notice_handler(std::function<void(const std::string&)> handler);
 
 void notify(const std::string& text);
 
+// For programs without a handler. Prints the line on stderr by one call: lines of other processes stay whole.
+void print_error_line(const std::string& line);
+
 }  // namespace swath

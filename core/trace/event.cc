@@ -60,16 +60,10 @@ void Event::write(std::string& text, int rank, int64_t epoch) const {
 }
 
 void Definition::write(std::string& text, int rank, int64_t /*epoch*/) const {
-  {
-    JsonObject line(text);
-    line.put("name", name_);
-    line.put("ph", "M");
-    line.put("pid", int64_t{rank});
-    JsonObject arguments(line.begin("args"));
+  append_metadata(text, name_, rank, [&](JsonObject& arguments) {
     arguments.put("key", key_text(key_));
     write_arguments(arguments);
-  }
-  text += '\n';
+  });
 }
 
 }  // namespace swath::trace

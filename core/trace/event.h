@@ -58,6 +58,20 @@ class Event : public Line {
   const int64_t thread_;
 };
 
+// Appends a line that is no call: `write` puts its arguments. `name` is a literal.
+template <typename Write>
+void append_metadata(std::string& text, const char* name, int rank, const Write& write) {
+  {
+    JsonObject line(text);
+    line.put("name", name);
+    line.put("ph", "M");
+    line.put("pid", int64_t{rank});
+    JsonObject arguments(line.begin("args"));
+    write(arguments);
+  }
+  text += '\n';
+}
+
 // A key as text: 16 hexadecimal digits.
 std::string key_text(uint64_t key);
 

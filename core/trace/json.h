@@ -1,4 +1,5 @@
-// Writes the members of one JSON object, in the order in which they are put.
+// Writes the members of one JSON object into a text, in the order in which they are put: no tree is built, as an event
+// of a trace may follow the last one after microseconds. nlohmann-json escapes the strings.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +8,7 @@
 
 namespace swath::trace {
 
-// A JSON string: quoted, and escaped where that is needed. Bytes that are not UTF-8 become U+FFFD.
+// Appends a JSON string: quoted, and escaped if that is needed. Bytes that are not UTF-8 become U+FFFD.
 void append_quoted(std::string& text, std::string_view value);
 
 class JsonObject {
@@ -18,6 +19,7 @@ class JsonObject {
   JsonObject(const JsonObject&) = delete;
   JsonObject& operator=(const JsonObject&) = delete;
 
+  // Names are literals that need no escapes.
   void put(std::string_view name, std::string_view value);
   void put(std::string_view name, int64_t value);
   // Numbers that are not finite become null: JSON has none of them.

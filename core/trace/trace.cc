@@ -7,7 +7,6 @@
 #include <chrono>
 #include <cmath>
 #include <condition_variable>
-#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <mutex>
@@ -18,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/notice.h"
 #include "base/per_process.h"
 #include "base/thread.h"
 #include "trace/trace_file.h"
@@ -48,11 +48,6 @@ std::string command_line() {
   return text;
 }
 
-void say(const std::string& text) {
-  const std::string line = "swath: " + text + "\n";
-  std::fwrite(line.data(), 1, line.size(), stderr);  // one call: lines of other processes stay whole
-}
-
 // Nanoseconds since 1970.
 int64_t epoch_now() {
   timespec now{};
@@ -68,7 +63,7 @@ class Writer {
         epoch_(epoch_now() - std::llround(real_clock().now() * 1e9)),
         file_(folder, rank_, bytes_max()) {
     append(first_lines());
-    thread_ = start_thread([this] { write_until_told(); });
+    thread_ = start_thread([this] { write_until_ended(); });
   }
 
   ~Writer() {
@@ -109,20 +104,11 @@ class Writer {
  private:
   std::string first_lines() const {
     std::string text = "[\n";
-    const auto line = [&](const char* name, const std::function<void(JsonObject&)>& write) {
-      {
-        JsonObject object(text);
-        object.put("name", name);
-        object.put("ph", "M");
-        object.put("pid", int64_t{rank_});
-        JsonObject arguments(object.begin("args"));
-        write(arguments);
-      }
-      text += '\n';
-    };
-    line("process_name", [&](JsonObject& arguments) { arguments.put("name", "rank " + std::to_string(rank_)); });
-    line("process_sort_index", [&](JsonObject& arguments) { arguments.put("sort_index", int64_t{rank_}); });
-    line("swath_trace", [&](JsonObject& arguments) {
+    append_metadata(text, "process_name", rank_,
+                    [&](JsonObject& arguments) { arguments.put("name", "rank " + std::to_string(rank_)); });
+    append_metadata(text, "process_sort_index", rank_,
+                    [&](JsonObject& arguments) { arguments.put("sort_index", int64_t{rank_}); });
+    append_metadata(text, "swath_trace", rank_, [&](JsonObject& arguments) {
       arguments.put("version", kVersion);
       arguments.put("rank", int64_t{rank_});
       arguments.put("process", int64_t{getpid()});
@@ -134,19 +120,14 @@ class Writer {
 
   std::string last_line() const {
     std::string text;
-    {
-      JsonObject object(text);
-      object.put("name", "swath_trace_end");
-      object.put("ph", "M");
-      object.put("pid", int64_t{rank_});
-      JsonObject arguments(object.begin("args"));
+    append_metadata(text, "swath_trace_end", rank_, [&](JsonObject& arguments) {
       arguments.put("lines", written_count_);
       arguments.put_json("ended", microseconds(epoch_now()));
-    }
-    return text + "\n";
+    });
+    return text;
   }
 
-  void write_until_told() {
+  void write_until_ended() {
     std::unique_lock lock(mutex_);
     while (!has_stopped_) {
       changed_.wait_for(lock, kInterval,
@@ -177,7 +158,8 @@ class Writer {
   bool append(const std::string& text) {
     const std::string why_not = file_.append(text);
     if (why_not.empty()) return true;
-    say("trace " + file_.path() + ": " + why_not + "; the trace of this process ends here, and the program goes on");
+    print_error_line("swath: trace " + file_.path() + ": " + why_not +
+                     "; the trace of this process ends here, and the program goes on");
     return false;
   }
 
@@ -224,7 +206,7 @@ Writer* writer(OfProcess& own) {
     own.writer = std::make_unique<Writer>(folder());
   } catch (const Error& error) {
     own.has_failed = true;
-    say(std::string(error.what()) + "; this process is not traced, and goes on");
+    print_error_line(std::string("swath: ") + error.what() + "; this process is not traced, and goes on");
   }
   return own.writer.get();
 }

@@ -1,7 +1,6 @@
 #include "trace/trace_file.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -12,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "store/file_calls.h"
 #include "trace/gzip.h"
 
 namespace swath::trace {
@@ -20,17 +20,6 @@ namespace {
 std::string host_name() {
   char name[256] = {};
   return gethostname(name, sizeof(name) - 1) == 0 ? name : "host";
-}
-
-// Returns how the system calls the failure; empty: everything was written.
-std::string write_all(int descriptor, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t count = ::write(descriptor, bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return std::strerror(errno);
-    bytes.remove_prefix(static_cast<size_t>(count));
-  }
-  return "";
 }
 
 }  // namespace
@@ -44,8 +33,12 @@ TraceFile::TraceFile(const std::string& folder, int rank, int64_t bytes_max) : b
   int reason = EEXIST;  // another copy of this library in the process, or a process of the same number before
   for (int copy = 1; reason == EEXIST && copy < 1000; ++copy) {
     path_ = stem + (copy == 1 ? "" : "-" + std::to_string(copy)) + ".pfw.gz";
-    descriptor_ = Descriptor(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-    reason = descriptor_.is_open() ? 0 : errno;
+    try {
+      descriptor_ = file_calls::open_file(path_, O_WRONLY | O_CREAT | O_EXCL, 0666);
+      reason = 0;
+    } catch (const Refusal& refusal) {
+      reason = refusal.error();
+    }
   }
   if (reason != 0) throw Error(ErrorKind::kStore, "trace " + path_ + ": " + std::strerror(reason), reason);
 }
@@ -58,13 +51,22 @@ std::string TraceFile::append(std::string_view lines) {
     stopped_ = "it would be longer than " + in_bytes(bytes_max_) + " (SWATH_TRACE_LIMIT)";
     return stopped_;
   }
-  stopped_ = write_all(descriptor_.get(), member);
-  if (stopped_.empty()) {
+  try {
+    file_calls::write_next(descriptor_.get(), member);
     bytes_ += bytes;
-  } else if (ftruncate(descriptor_.get(), bytes_) != 0) {
-    stopped_ += ", and its last part is cut";
+  } catch (const Refusal& refusal) {
+    stopped_ = std::strerror(refusal.error());
+    end_with_whole_members();
   }
   return stopped_;
+}
+
+void TraceFile::end_with_whole_members() {
+  try {
+    file_calls::set_size(descriptor_.get(), bytes_);
+  } catch (const Refusal&) {
+    stopped_ += ", and its last part is cut";
+  }
 }
 
 }  // namespace swath::trace

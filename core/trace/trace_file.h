@@ -21,6 +21,8 @@ class TraceFile {
   std::string append(std::string_view lines);
 
  private:
+  void end_with_whole_members();
+
   std::string path_;
   Descriptor descriptor_;
   int64_t bytes_ = 0;

@@ -276,7 +276,6 @@ OWN_FILES = {
     "base/shared_memory.cc": "memory that processes share",
     "calibrate/small_reads.cc": "what the core is compared with",
     "trace/trace.cc": "how the process was started: /proc/self/cmdline",
-    "trace/trace_file.cc": "the trace of the process",
 }
 
 
