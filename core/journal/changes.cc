@@ -23,10 +23,10 @@
 namespace swath {
 namespace {
 
-// Of what is overwritten, in a record at most.
+// The maximum of the bytes that one record keeps.
 constexpr int64_t kPieceBytes = int64_t{16} << 20;
 
-// What records were kept of.
+// The ranges and names that records keep.
 struct Kept {
   std::set<KeptRange> ranges;
   std::set<std::string> names;  // in a store
@@ -56,7 +56,7 @@ void check_inside_of_store(const std::string& relative) {
   if (!is_inside_of_store(relative)) fail_argument("'" + relative + "' is no path inside of a store");
 }
 
-// What a file of a store holds, as a record; of one that is not there yet, that it is added.
+// The record with the content of a file of a store. If the file does not exist yet, the record says that it is added.
 Record record_of_replaced(const std::string& store, const std::string& relative) {
   try {
     const Descriptor file = file_calls::open_file(store + "/" + relative, O_RDONLY);
@@ -79,7 +79,7 @@ std::unique_ptr<ChangeLog> open_log(const std::string& path, const ChangesOption
 
 }  // namespace
 
-// Everything here but the constructor is done by one thread at a time, which has the mutex.
+// One thread at a time, which holds the mutex, calls these functions; the constructor needs no mutex.
 struct Changes::State {
   State(std::string of, const ChangesOptions& wanted);
 
@@ -98,25 +98,25 @@ struct Changes::State {
   const ChangesOptions options;
   const uint64_t made_in = fork_generation();
   std::mutex mutex;
-  std::optional<OwnJournal> own;  // as long as the log is in a file, and locked
+  std::optional<OwnJournal> own;  // exists as long as the log is in a file, and locked
   const std::unique_ptr<ChangeLog> log;
   bool is_started = false;  // the log has records
   bool is_closed = false;
   Kept kept;                     // since the last mark, or since the last checkpoint
   Kept kept_for_good;            // since the last commit, on the medium
-  int64_t checkpoint_begin = 0;  // where in the log the last record of that kind lies
+  int64_t checkpoint_begin = 0;  // the position of the last checkpoint record in the log
   int64_t checkpoint_end = 0;
   int64_t commits = 0;
-  std::string lost;  // why; empty where nothing is lost
+  std::string lost;  // the reason; empty if nothing is lost
   int64_t long_bytes;
-  int64_t committed_size = 0;  // how long the file was when the log's first record was made
-  int64_t size = 0;            // so much of the file is kept before it is overwritten
+  int64_t committed_size = 0;  // the length of the file when the first record of the log was made
+  int64_t size = 0;            // bytes of the file before this offset are kept before they are overwritten
 };
 
 Changes::State::State(std::string of, const ChangesOptions& wanted)
     : path(std::move(of)), options(wanted), log(open_log(path, wanted)), long_bytes(wanted.long_bytes) {
   if (!is_of_replaced_file(path, *log)) take_back(path, *log, {});
-  log->cut(0);  // a torn record, too
+  log->cut(0);  // removes a torn record, too
   size = size_of(path);
   if (options.is_durable) own.emplace(journal_path(path));
 }
@@ -136,11 +136,11 @@ void Changes::State::begin() {
   append({}, false);
 }
 
-// Records wait for the medium where a machine that stops goes back by them.
+// The records must be on the medium first if the return to the last commit needs them after a crash of the machine.
 void Changes::State::keep(NewRecords now) {
   const int64_t committed = is_started ? committed_size : size;
   const auto has_range = [&](const KeptRange& range) {
-    // What lies behind the committed end is cut off where the machine has stopped.
+    // After a crash, the file is cut to its committed length: bytes after it need no record.
     return range.offset >= committed || kept_for_good.ranges.contains(range);
   };
   const auto has_name = [&](const std::string& name) { return kept_for_good.names.contains(name); };
@@ -154,7 +154,7 @@ void Changes::State::keep(NewRecords now) {
 void Changes::State::append(std::vector<Record> records, bool sync) {
   if (!is_started) {
     const Start start = store_errors(path, "change", [&] {
-      if (options.is_durable) file_calls::touch(path);  // from now on it is another file than a lower layer's
+      if (options.is_durable) file_calls::touch(path);  // an overlay file system copies the file up first
       return Start{FileIdentity::of(path), size, log->identity()};
     });
     records.insert(records.begin(), {RecordKind::kStart, 0, start.text()});
@@ -194,7 +194,7 @@ void Changes::State::close() {
       undo(nullptr);
       if (is_started) commit();
     }
-  } catch (...) {  // what stays in the journal is taken back by whoever opens the file next
+  } catch (...) {  // the process that opens the file next undoes what is in the journal
     is_started = false;
     release();
     throw;
@@ -223,7 +223,7 @@ void Changes::State::forget(int64_t end) {
 
 namespace {
 
-// The mutex, which a child must not wait for: the thread that had it when the process forked is not there.
+// Locks the mutex; in a forked child, an error instead: the thread that held it at the fork does not exist there.
 std::unique_lock<std::mutex> own(std::mutex& mutex, uint64_t made_in, const std::string& path) {
   if (made_in == fork_generation()) return std::unique_lock(mutex);
   throw Error(ErrorKind::kStore,
@@ -231,7 +231,7 @@ std::unique_lock<std::mutex> own(std::mutex& mutex, uint64_t made_in, const std:
               EBADF);
 }
 
-// Of what this process keeps of the file, the parts that are not kept yet, in pieces.
+// The parts of the ranges that are not kept yet, in pieces of at most kPieceBytes.
 std::vector<KeptRange> pieces_of(std::span<const KeptRange> ranges, int64_t size, const std::set<KeptRange>& kept) {
   std::vector<KeptRange> pieces;
   std::set<KeptRange> seen;
@@ -254,7 +254,7 @@ Changes::Changes(std::string path, const ChangesOptions& options)
 Changes::~Changes() {
   try {
     close();
-  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): whoever opens the file next takes it back
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the next open undoes the changes
   }
 }
 
@@ -276,8 +276,8 @@ Mark Changes::mark() {
   const auto guard = own(state_->mutex, state_->made_in, state_->path);
   state_->begin();
   const Mark found{state_->commits, state_->log->end()};
-  state_->kept.clear();                  // what was kept before the mark must be kept once more
-  state_->size = size_of(state_->path);  // and so must what was added since: it is there at the mark
+  state_->kept.clear();                  // bytes that were kept before the mark must be kept again
+  state_->size = size_of(state_->path);  // bytes that were added before the mark must be kept, too
   state_->append({{RecordKind::kMark, state_->size, ""}}, false);
   return found;
 }
@@ -324,9 +324,9 @@ void Changes::replaces_all(std::span<const std::string> relative) {
 void Changes::checkpoint() {
   const auto guard = own(state_->mutex, state_->made_in, state_->path);
   State& state = *state_;
-  state.size = size_of(state.path);  // which nothing that is kept from now on takes back
+  state.size = size_of(state.path);  // bytes after this end need no record: an undo cuts them off
   if (!state.is_started) return;
-  if (!state.options.is_durable) return state.commit();  // nothing goes back further: what was kept is let go of
+  if (!state.options.is_durable) return state.commit();  // no undo goes back further than this: forget the records
   const Record checkpoint{RecordKind::kCheckpoint, state.size, boot_identity()};
   if (state.log->end() > state.long_bytes && state.log->shorten(state.committed_size, checkpoint)) {
     state.long_bytes = std::max(state.options.long_bytes, 2 * state.log->end());

@@ -1,9 +1,9 @@
-// Changes of a file, or of a folder that is a store, that can be taken back until they are committed, also after their
+// Changes of a file, or of a folder that is a store. They can be undone until they are committed, also after their
 // process was killed. docs/formats/undo-journal.md has the bytes of the journal.
 //
 //     Changes changes("run.nc", {});
 //     const Mark before = changes.mark();
-//     changes.keep(descriptor, 0, 512);       // bytes that are overwritten next
+//     changes.keep(descriptor, 0, 512);       // these bytes will be overwritten
 //     …                                       // overwrite them
 //     changes.undo(before);                   // or commit()
 #pragma once
@@ -15,7 +15,7 @@
 
 namespace swath {
 
-// A moment between two changes of a file: after so many commits, at this place of the log.
+// A moment between two changes of a file: the number of commits before it, and a position in the log.
 struct Mark {
   int64_t commits = 0;
   int64_t place = 0;
@@ -28,20 +28,20 @@ struct KeptRange {
 };
 
 struct ChangesOptions {
-  bool is_durable = true;      // changes can be taken back after a kill, too; false: of a file that has no name yet
-  double lock_seconds = 0.25;  // to wait for another process that has the journal: it may only look what is in it
-  // A journal that is longer, and longer than twice what was left of it then, is written anew at a checkpoint.
+  bool is_durable = true;  // changes can be undone after a kill, too; false for a file that has no name yet
+  // the wait for another process that holds the journal's lock: it may only read the journal
+  double lock_seconds = 0.25;
+  // A checkpoint shortens a journal that is longer than this, and twice as long as after the last time.
   int64_t long_bytes = int64_t{16} << 20;
 };
 
 class ChangeLog;
 
-// For any thread. A forked child has no part in the changes of its parent: it can change nothing by them, and takes
-// nothing back.
+// Any thread may call these functions. A forked child can neither make nor undo changes with the object of its parent.
 class Changes {
  public:
-  // What a killed process left is taken back first. Throws Error{kStore}: the system refuses, another process changes
-  // the file (EAGAIN), or somebody has planted something under the journal's name (EPERM).
+  // First undoes the changes of a killed process. Throws Error{kStore} if the system refuses, if another process
+  // changes the file (EAGAIN), or if the file with the journal's name is not this user's journal (EPERM).
   Changes(std::string path, const ChangesOptions& options);
   ~Changes();
   Changes(const Changes&) = delete;
@@ -49,34 +49,35 @@ class Changes {
 
   const std::string& path() const;
   bool is_durable() const;
-  // Whether there is something that can be taken back: since the last commit something was kept, or a mark was set.
+  // Whether there is something to undo: bytes were kept, or a mark was set, since the last commit.
   bool has_begun() const;
 
-  // Notes how long the file is, where nothing is kept since the last commit: before it grows.
+  // Call this before the file grows. Records the length of the file, if nothing was kept since the last commit.
   void begin();
-  // From here on what is changed can be taken back alone.
+  // Changes after the mark can be undone alone.
   Mark mark();
-  // So many bytes of the file are overwritten, or cut off, next.
+  // Call this before these bytes are overwritten or cut off.
   void keep(int descriptor, int64_t offset, int64_t bytes);
-  // The same of several ranges, at the price of one where they are small.
+  // The same for several ranges. If they are small, they together cost as much as one.
   void keep_all(int descriptor, std::span<const KeptRange> ranges);
-  // A file or folder, by its path in the store, is made next. Throws Error{kStore} with EEXIST where it is there.
+  // Call this before a file or folder is made; `relative` is its path in the store. Throws Error{kStore} with EEXIST if
+  // it exists.
   void adds(const std::string& relative);
-  // Files of the store are replaced next; those that are not there yet are added. At the price of one.
+  // Call this before files of the store are replaced or added. All files together cost as much as one.
   void replaces_all(std::span<const std::string> relative);
-  // What was changed stays after a kill, too; waits for no medium, which commit() does.
+  // The changes before this survive a kill. This does not wait for the medium; commit() does.
   void checkpoint();
-  // What was changed stays: it is on the medium, and cannot be taken back any more.
+  // The changes before this are on the medium, and cannot be undone any more.
   void commit();
-  // Makes the file what it was at the mark; what was there at a later checkpoint or commit stays.
+  // Restores the content of the file at the mark; changes before a later checkpoint or commit stay.
   void undo(const Mark& mark);
-  // The same: at the last checkpoint or commit.
+  // Restores the content of the file at the last checkpoint or commit.
   void undo();
-  // Takes back what was changed since the last checkpoint or commit, and lets go of the file. Once.
+  // Undoes the changes since the last checkpoint or commit, and releases the journal. Later calls do nothing.
   void close();
-  // Lets go of the file, which is removed with all that it holds: nothing is taken back.
+  // Forgets the records, and releases the journal: the file will be removed.
   void abandon();
-  // A change failed that cannot be taken back: the file can neither be changed nor committed any more.
+  // Call this after the failure of a change that cannot be undone: later changes and commits raise an error.
   void lose(const std::string& why);
 
  private:
@@ -84,28 +85,29 @@ class Changes {
   std::unique_ptr<State> state_;
 };
 
-// Where nothing may be written beside the file, its changes can be taken back only by this process.
+// If no file can be created in the folder of `path`, only this process can undo the changes.
 std::unique_ptr<Changes> changes_of(const std::string& path, bool is_durable);
 
-// ".NAME.swath-undo", beside the file itself, not beside a link to it.
+// ".NAME.swath-undo", in the folder of the file itself, not of a link to it.
 std::string journal_path(const std::string& path);
 
-// Takes back what a dead process left uncommitted; false where there is nothing, or its owner lives. `is_copy`: the
-// file and its journal were copied here together. Throws Error{kStore} where it may not: the journal is another user's
-// or another file's, another program has the file open, or the system refuses.
+// Undoes the changes that a dead process did not commit. Returns false if there are none, or if their process is alive.
+// `is_copy`: the file and its journal were copied here together. Throws Error{kStore} if the journal is another user's
+// or another file's, if another program has the file open, or if the system refuses.
 bool repair(const std::string& path, bool is_copy = false);
 
-// Lets a new file take the name while it lives: a journal that a killed process has left of the old one goes at
-// `taken()`. Throws Error{kStore}: another process changes the old file, or another user's was killed while it did.
+// Lets a new file take the name of an old one. It locks the journal that a killed process left; `taken()` empties it.
+// Throws Error{kStore} if another process changes the old file, or if another user's process was killed during a
+// change.
 class Replacing {
  public:
   explicit Replacing(const std::string& path);
   ~Replacing();
   Replacing(const Replacing&) = delete;
   Replacing& operator=(const Replacing&) = delete;
-  // The new file has the name.
+  // Call this when the new file has the name.
   void taken();
-  // Lets go of the journal, as the destructor does.
+  // Releases the journal, as the destructor does.
   void close() noexcept;
 
  private:

@@ -39,7 +39,7 @@ TEST_P(EveryLog, ChangesAreTakenBackToTheLastCommitOrToAMark) {
     change(*changes, 4);
     changes->commit();
     kept = content_of(path);
-    changes->undo();  // nothing
+    changes->undo();  // there is nothing to undo
     EXPECT_EQ(content_of(path), kept);
     change(*changes, 5);
   }

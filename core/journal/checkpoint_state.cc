@@ -25,7 +25,7 @@
 namespace swath {
 namespace {
 
-constexpr int kAttempts = 100;  // to read a journal that grows meanwhile
+constexpr int kAttempts = 100;  // to read a journal that grows at the same time
 
 struct OwnJournals {
   std::mutex mutex;
@@ -43,7 +43,7 @@ bool is_own(const std::string& journal) {
   return own.names.contains(journal);
 }
 
-// A journal as it was at one moment.
+// A copy of a journal, as it was at one moment.
 class JournalCopy final : public LogRecords {
  public:
   explicit JournalCopy(std::string bytes) : bytes_(std::move(bytes)) {}
@@ -59,13 +59,13 @@ class JournalCopy final : public LogRecords {
   const std::string bytes_;
 };
 
-// Whether the journal is of a user whose word is taken for what the file holds: others can plant one.
+// Whether the journal's owner may decide what the file contains: anybody can create a file with the journal's name.
 bool is_trusted(const struct stat& journal, const struct stat& file) {
   return S_ISREG(journal.st_mode) &&
          (journal.st_uid == file.st_uid || journal.st_uid == ::geteuid() || journal.st_uid == 0);
 }
 
-// Empty where there is none, or it cannot be read.
+// Returns an empty text if there is no journal, or if it cannot be read.
 std::string read_journal(const std::string& path, const std::string& journal) {
   try {
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
@@ -73,13 +73,13 @@ std::string read_journal(const std::string& path, const std::string& journal) {
       const struct stat before = file_calls::status_of(file.get());
       if (!is_trusted(before, file_calls::status_of(path))) return "";
       std::string bytes = file_calls::read_at(file.get(), before.st_size, 0);
-      // Records are only added to the end, or all go.
+      // Records are only appended, or all are removed.
       const bool is_whole = std::ssize(bytes) == before.st_size &&
                             file_calls::status_of(file.get()).st_size >= before.st_size &&
                             file_calls::has_name(file.get(), journal);
       if (is_whole) return bytes;
     }
-  } catch (const Refusal&) {  // NOLINT(bugprone-empty-catch): it is gone, or another user's
+  } catch (const Refusal&) {  // NOLINT(bugprone-empty-catch): the journal was removed, or is another user's
   }
   return "";
 }
@@ -89,7 +89,7 @@ bool is_of_this_file(const std::string& path, const Record& first) {
   return start && start->file.may_be(FileIdentity::of(path));
 }
 
-// Puts bytes where none are yet.
+// Adds the bytes at offsets that have none yet.
 void add_between(std::map<int64_t, std::string>& kept, int64_t offset, std::string_view bytes) {
   const int64_t end = offset + std::ssize(bytes);
   for (int64_t at = offset; at < end;) {
@@ -109,7 +109,7 @@ void add_between(std::map<int64_t, std::string>& kept, int64_t offset, std::stri
 
 CheckpointState state_of(const JournalCopy& journal, const SinceCheckpoint& changed) {
   CheckpointState found{changed.size, {}};
-  // The oldest record of a place says what was there first.
+  // The oldest record of an offset has the content at the checkpoint.
   for (const auto& place : std::views::reverse(changed.newest_first)) {
     if (place.kind != RecordKind::kBytes) continue;
     if (const std::optional<Record> record = journal.read(place.at)) {

@@ -1,6 +1,6 @@
-// What a file held at the last checkpoint of its changes: read while another process goes on changing it.
+// The content of a file at the last checkpoint of its changes, for a reader while another process changes the file.
 //
-// What the other one has overwritten since is in its journal.
+// The journal of the other process has the bytes that it overwrote since the checkpoint.
 #pragma once
 
 #include <cstdint>
@@ -14,26 +14,26 @@
 namespace swath {
 
 struct CheckpointState {
-  int64_t bytes = 0;                    // how long the file was
-  std::map<int64_t, std::string> kept;  // what was overwritten since, by its offset; no two overlap
+  int64_t bytes = 0;                    // the length of the file
+  std::map<int64_t, std::string> kept;  // the bytes that were overwritten since, by their offset; no two ranges overlap
 
-  // Makes bytes of the file, as it is now, from `offset` on what they were.
+  // Takes bytes that were read at `offset`, and replaces those that were overwritten since the checkpoint.
   void restore(int64_t offset, std::span<std::byte> read) const;
   bool operator==(const CheckpointState& other) const = default;
 };
 
-enum class WhoChanges { kOthers, kAnybody };  // kOthers: what this process changes itself is taken as it is
+enum class WhoChanges { kOthers, kAnybody };  // kOthers: this process's own changes are not undone
 
-// None where the file itself is in that state: it has no journal with changes in it. Where the other process changes
-// the file meanwhile, what is found may not be true of it any more: whoever has a lock by which it waits
-// (share_target), or finds the same again when the file is read, has seen one moment. Throws Error{kStore} where the
+// Returns nothing if the file is in that state already: its journal has no changes. If the other process changes the
+// file during this call, the result may be out of date. It is consistent if the caller holds a lock that the other
+// process waits for (share_target), or if a second call after the read finds the same. Throws Error{kStore} if the
 // system refuses.
 std::optional<CheckpointState> checkpoint_state(const std::string& path, WhoChanges who = WhoChanges::kOthers);
 
-// Whether a process that lives, or was killed, has a journal of changes of the file: this one, too.
+// Whether a process, also this one or a killed one, has a journal of changes of the file.
 bool has_journal(const std::string& path);
 
-// As long as it lives this process is known to change the file of a journal, by its name.
+// While this object lives, this process is registered as the owner of the journal with this name.
 class OwnJournal {
  public:
   explicit OwnJournal(std::string journal);

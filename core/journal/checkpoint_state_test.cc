@@ -1,4 +1,4 @@
-// What others read of a file that a process changes.
+// What readers see of a file that another process changes.
 
 #include "journal/checkpoint_state.h"
 
@@ -13,7 +13,7 @@ namespace {
 
 class CheckpointStateTest : public JournalTest {
  protected:
-  // The file, as whoever reads it finds it.
+  // The content of the file for a reader.
   std::string read() const {
     const auto state = checkpoint_state(path, WhoChanges::kAnybody);
     std::string found = content_of(path);
@@ -36,7 +36,7 @@ TEST_F(CheckpointStateTest, ChangesAreSeenWhenTheyAreSettled) {
     const std::string before = read();
     change(changes, number);
     EXPECT_EQ(read(), before);
-    change(changes, number + 1);  // over what was kept, and next to it
+    change(changes, number + 1);  // overwrites bytes that were kept, and bytes next to them
     EXPECT_EQ(read(), before);
     number % 2 == 0 ? changes.checkpoint() : changes.commit();
     EXPECT_EQ(read(), content_of(path));
@@ -69,11 +69,11 @@ TEST_F(CheckpointStateTest, WhatThisProcessChangesIsNoneOfItsOwnBusiness) {
     EXPECT_FALSE(has_journal(path));
   }
   killed_after([&] {
-    auto* const changes = new Changes(path, {});  // which does not come to its end
+    auto* const changes = new Changes(path, {});  // the process is killed before it destroys this object
     change(*changes, 2);
   });
   EXPECT_NE(content_of(path), start);
-  EXPECT_TRUE(checkpoint_state(path));  // another process has begun it
+  EXPECT_TRUE(checkpoint_state(path));  // another process started the changes
   EXPECT_EQ(read(), start);
 }
 

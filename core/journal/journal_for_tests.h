@@ -1,4 +1,4 @@
-// Tests only: a file that changes, and journals that killed processes leave.
+// Tests only: a file that changes, and the journals of killed processes.
 #pragma once
 
 #include <fcntl.h>
@@ -31,7 +31,7 @@ inline void write_file(const std::string& path, const std::string& content) {
   std::ofstream(path, std::ios::binary) << content;
 }
 
-// As a killed process leaves it: done in a child that ends without letting go of anything.
+// Leaves the state of a killed process: a child does the work, and ends without releasing anything.
 inline void killed_after(const std::function<void()>& work) {
   const pid_t child = ::fork();
   if (child == 0) {
@@ -57,7 +57,7 @@ Error error_thrown_by(const Work& work) {
   return {ErrorKind::kNone, "nothing was thrown"};
 }
 
-// A folder with a file, and a store, that go away with the test.
+// A folder with a file and a store; the test removes it at its end.
 class JournalTest : public testing::Test {
  protected:
   JournalTest() {
@@ -70,14 +70,14 @@ class JournalTest : public testing::Test {
   }
   ~JournalTest() override { std::filesystem::remove_all(folder); }
 
-  // As whoever changes a file does it: what is there is kept before.
+  // Overwrites bytes as a program does: their old content is kept first.
   void overwrite(Changes& changes, int64_t offset, const std::string& data) const {
     const Descriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
     changes.keep(file.get(), offset, static_cast<int64_t>(data.size()));
     EXPECT_EQ(::pwrite(file.get(), data.data(), data.size(), offset), static_cast<ssize_t>(data.size()));
   }
   void add_behind_end(const std::string& data) const { std::ofstream(path, std::ios::binary | std::ios::app) << data; }
-  // Different ones for different numbers: here and there, over the end, and behind it.
+  // Changes a few ranges of the file, also across its end and after it; each number makes different changes.
   void change(Changes& changes, int number) const {
     const auto letter = static_cast<char>('A' + number);
     const auto end = static_cast<int64_t>(std::filesystem::file_size(path));
@@ -96,7 +96,7 @@ class JournalTest : public testing::Test {
   std::string folder;
   std::string path;
   std::string journal;
-  std::string start;  // what the file holds at first
+  std::string start;  // the content of the file at first
 };
 
 class StoreJournalTest : public JournalTest {
@@ -107,7 +107,7 @@ class StoreJournalTest : public JournalTest {
     write_file(store + "/a/zarr.json", "{\"shape\": 1}");
   }
 
-  // What every file of the store holds; a folder has "/" behind its name.
+  // The content of each file of the store; the name of a folder ends in "/".
   std::map<std::string, std::string> tree() const {
     std::map<std::string, std::string> found;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(store)) {

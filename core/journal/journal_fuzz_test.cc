@@ -1,8 +1,8 @@
-// Journals that are damaged, or made to do harm: each gives an error, or a file that was taken back to some prefix of
-// what the journal says; never a crash, and never a change outside of the file or the store.
+// Damaged and malicious journals: each gives an error, or the file returns to the state after some of the journal's
+// first records. No journal causes a crash, or a change outside of the file or the store.
 //
-// SWATH_FUZZ_INPUTS says how many journals are tried that are in memory, twenty thousand by default;
-// SWATH_JOURNAL_MUTATIONS, how many that are files, a few thousand.
+// SWATH_FUZZ_INPUTS is the number of journals in memory that are tried, 20,000 by default. SWATH_JOURNAL_MUTATIONS is
+// the number of journals in files, a few thousand by default.
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -31,7 +31,7 @@ int64_t inputs_wanted() {
   return said == nullptr ? 20'000 : std::strtoll(said, nullptr, 10);
 }
 
-// The bytes of a journal, which no file holds.
+// A journal in memory.
 class BytesLog final : public ChangeLog {
  public:
   explicit BytesLog(std::string bytes) : bytes_(std::move(bytes)) {}
@@ -64,7 +64,7 @@ uint64_t data_bytes_at(const std::string& journal, size_t at) {
   return bytes;
 }
 
-// Where its records begin, as far as their lengths can be true; and where the last one ends.
+// The positions where its records begin, as long as their lengths are plausible, and the end of the last one.
 std::vector<size_t> boundaries_of(const std::string& journal) {
   std::vector<size_t> found{0};
   while (found.back() + kHeadBytes <= journal.size()) {
@@ -75,7 +75,7 @@ std::vector<size_t> boundaries_of(const std::string& journal) {
   return found;
 }
 
-// Gives every record the checksum that it should have, so that what was mutated is believed.
+// Gives each record its correct checksum, so that the mutated fields are read.
 void mend_checksums(std::string& journal) {
   const std::vector<size_t> boundaries = boundaries_of(journal);
   for (size_t i = 0; i + 1 < boundaries.size(); ++i) {
@@ -90,7 +90,7 @@ class JournalFuzz : public StoreJournalTest {
  protected:
   size_t below(size_t bound) { return std::uniform_int_distribution<size_t>(0, bound - 1)(chance_); }
 
-  // The bytes of a journal, of a process that was killed after this.
+  // The journal of a process that was killed after the work.
   template <typename Work>
   std::string journal_after(const std::string& of, Work work) {
     killed_after([&] { work(*new Changes(of, {})); });
@@ -106,7 +106,7 @@ class JournalFuzz : public StoreJournalTest {
     const size_t from = below(others.size());
     bytes = bytes.substr(0, below(bytes.size() + 1)) + others.substr(from, 1 + below(others.size() - from));
   }
-  // Names that a record could lead astray by.
+  // Replaces names in the records by names that lead out of the store, or are no names.
   void rename(std::string& bytes) {
     static const std::vector<std::string> kNames = {"..", ".", "/", "a/..", "../victim", std::string("\0", 1), "a/."};
     const std::vector<size_t> boundaries = boundaries_of(bytes);
@@ -134,12 +134,13 @@ class JournalFuzz : public StoreJournalTest {
   std::mt19937_64 chance_{20261126};
 };
 
-// As repair() does it, without the journal's file and its lock, and without a disk: so many more journals can be tried.
+// Does the same as repair(), but without a file and a lock for the journal, and without a disk: more journals can be
+// tried.
 TEST_F(JournalFuzz, AMutatedJournalInMemoryTakesAFileBackToAPrefixOrIsRefused) {
   const std::string valid = journal_of_file();
   const std::string changed = content_of(path);
   fs::remove(journal);
-  const Descriptor file(::memfd_create("changed", MFD_CLOEXEC));  // which waits for no medium
+  const Descriptor file(::memfd_create("changed", MFD_CLOEXEC));  // a sync of this file waits for no medium
   const std::string in_memory = "/proc/self/fd/" + std::to_string(file.get());
   const auto content_now = [&] {
     std::string content(changed.size() + 4096, '\0');

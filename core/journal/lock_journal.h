@@ -1,4 +1,4 @@
-// The journal of a file's changes, found by its name and locked.
+// Finds the journal of a file's changes by its name, and locks it.
 #pragma once
 
 #include <memory>
@@ -8,8 +8,8 @@
 
 namespace swath {
 
-// Waits so long for another process that has it; throws Error{kStore} with EAGAIN, saying which, where it still has it
-// then. What lies under the name and is not this user's own is refused (EPERM).
+// Waits at most `seconds` for another process that holds the journal's lock; then throws Error{kStore} with EAGAIN,
+// which names the process. Throws EPERM if the file with the journal's name is not this user's own.
 std::unique_ptr<JournalLog> lock_journal(const std::string& path, double seconds);
 
 }  // namespace swath

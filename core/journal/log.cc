@@ -20,7 +20,8 @@
 namespace swath {
 namespace {
 
-// Of a record: its kind, a place, how many bytes of data follow, and the checksum of all of these. Little-endian.
+// The head of a record: its kind, its place, the length of its data, and the checksum of the whole record.
+// Little-endian.
 constexpr int64_t kHeadBytes = 1 + 8 + 8 + 4;
 constexpr int64_t kKnownBytes = kHeadBytes - 4;
 
@@ -61,7 +62,7 @@ bool has_subject(RecordKind kind) {
   return kind == RecordKind::kBytes || kind == RecordKind::kAdded || kind == RecordKind::kReplaced;
 }
 
-// False where that cannot be seen.
+// Returns false if the name cannot be checked.
 bool has_name(int descriptor, const std::string& path) {
   try {
     return file_calls::has_name(descriptor, path);
@@ -70,13 +71,13 @@ bool has_name(int descriptor, const std::string& path) {
   }
 }
 
-// Writes all of a record where the journal goes on. Data may be long: they are not copied.
+// Writes a whole record at the end of the journal. The data may be long: they are not copied.
 void write_record(int descriptor, const Record& record) {
   file_calls::write_next(descriptor, head_of(record));
   file_calls::write_next(descriptor, record.data);
 }
 
-// The first record of a journal as another journal begins with it, which takes its place.
+// The first record of a journal, for the new journal that takes its place.
 Record in_journal(const Record& start, int descriptor) {
   std::optional<Start> said = Start::parse(start.data);
   if (!said) throw Refusal(EINVAL);
@@ -140,7 +141,7 @@ void MemoryLog::cut(int64_t end) {
 
 JournalLog::JournalLog(std::string of, std::unique_ptr<OwnFile> file)
     : of_(std::move(of)), file_(std::move(file)), new_path_(file_->path() + ".new") {
-  file_calls::try_remove_file(new_path_);  // a process that was killed while it shortened the journal has left one
+  file_calls::try_remove_file(new_path_);  // a killed process may have left one
 }
 
 void JournalLog::append(std::span<const Record> records, bool sync) {
@@ -149,7 +150,7 @@ void JournalLog::append(std::span<const Record> records, bool sync) {
     try {
       for (const Record& record : records) write_record(file_->descriptor(), record);
       if (sync) this->sync();
-    } catch (const Refusal&) {  // later records must not be put behind half a record
+    } catch (const Refusal&) {  // a later record must not follow half a record
       [[maybe_unused]] const int ignored = ::ftruncate(file_->descriptor(), before);
       throw;
     }
@@ -197,7 +198,7 @@ bool JournalLog::shorten(int64_t committed_size, const Record& checkpoint) {
     renamed = file_calls::open_file(new_path_, O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_APPEND, 0600);
     write_shortened(renamed.get(), committed_size, checkpoint);
     file_calls::rename_file(new_path_, file_->path());
-  } catch (const Refusal&) {  // NOLINT(bugprone-empty-catch): it stays as it is, unless it was renamed
+  } catch (const Refusal&) {  // NOLINT(bugprone-empty-catch): the journal stays as it is, unless it was renamed
   } catch (const Error&) {    // NOLINT(bugprone-empty-catch): the same
   }
   if (!renamed.is_open()) return false;
@@ -211,8 +212,8 @@ bool JournalLog::shorten(int64_t committed_size, const Record& checkpoint) {
   return true;
 }
 
-// The first record, and the oldest one of each place: later ones are overwritten by it when the file is made what it
-// was at its last commit, and what lies behind `committed_size` is cut off.
+// Writes the first record, and the oldest record of each range or name. The undo to the last commit does not need the
+// others: the oldest record overwrites what they restore, and bytes after `committed_size` are cut off.
 void JournalLog::write_shortened(int descriptor, int64_t committed_size, const Record& checkpoint) const {
   if (!file_calls::try_lock(descriptor, file_calls::Lock::kExclusive)) throw Refusal(EAGAIN);
   file_calls::set_mode(descriptor, file_calls::status_of(file_->descriptor()).st_mode & 07777);
@@ -235,7 +236,7 @@ void JournalLog::close() noexcept {
     if (is_owner && file_calls::status_of(file_->descriptor()).st_size == 0 && file_->has_name()) {
       file_calls::remove_file(file_->path());
     }
-  } catch (const Refusal&) {  // NOLINT(bugprone-empty-catch): an empty journal that stays harms nobody
+  } catch (const Refusal&) {  // NOLINT(bugprone-empty-catch): an empty journal does no harm
   }
   file_->close();
 }

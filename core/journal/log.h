@@ -1,4 +1,4 @@
-// Records of what was there before a file was changed: in a journal on the medium, or in memory.
+// Records of the old content of a file that is changed; they are in a journal on the medium, or in memory.
 // docs/formats/undo-journal.md has the bytes.
 #pragma once
 
@@ -17,12 +17,13 @@
 namespace swath {
 
 enum class RecordKind : uint8_t {
-  kStart = 0,       // which file the records are of (Start)
-  kBytes = 1,       // bytes of the file at `place`
-  kAdded = 2,       // the name of a file or folder that was added to a store
-  kReplaced = 3,    // the name, `place` bytes long, of a file of a store, and then what that held
-  kMark = 4,        // the file was `place` bytes long
-  kCheckpoint = 5,  // the same; what comes before it stays, unless the machine has stopped since. The boot's identity
+  kStart = 0,     // the file that the records belong to (Start)
+  kBytes = 1,     // bytes of the file at `place`
+  kAdded = 2,     // the name of a file or folder that was added to a store
+  kReplaced = 3,  // the name of a file of a store, `place` bytes long, and then the old content of that file
+  kMark = 4,      // the file was `place` bytes long
+  // the file was `place` bytes long; changes before this stay, if the data are the identity of the current boot
+  kCheckpoint = 5,
 };
 
 struct Record {
@@ -31,10 +32,10 @@ struct Record {
   std::string data;
 };
 
-// What it takes in a journal.
+// The length of a record in a journal.
 int64_t bytes_in_journal(const Record& record);
 
-// Where a whole record lies in a log.
+// The position of a complete record in a log.
 struct RecordPosition {
   RecordKind kind = RecordKind::kStart;
   int64_t place = 0;
@@ -42,43 +43,43 @@ struct RecordPosition {
   int64_t data_bytes = 0;
 };
 
-// One record behind the other; where they lie is a number, which is 0 of the first. For one thread at a time. What the
-// system refuses is thrown as Error{kStore}.
+// A sequence of records; a position is a number, and the first record's is 0. One thread at a time may call these
+// functions. An error of the system is thrown as Error{kStore}.
 class LogRecords {
  public:
   virtual ~LogRecords() = default;
 
-  // None where no whole record lies there.
+  // Returns nothing if there is no complete record at this position.
   virtual std::optional<Record> read(int64_t at) const = 0;
-  // Of the whole records from there on, the first one first; none of those behind a torn one.
+  // The positions of the complete records from `since` on, in order. An incomplete record ends the list.
   virtual std::vector<RecordPosition> places(int64_t since) const = 0;
 };
 
-// Records that are added, and forgotten.
+// A log to which records can be appended, and from which they can be removed.
 class ChangeLog : public LogRecords {
  public:
-  // Appends all of the records, or none; with `sync` they are on the medium then.
+  // Appends all of the records, or none; if `sync`, the records are on the medium afterwards.
   virtual void append(std::span<const Record> records, bool sync) = 0;
-  // Which file holds them; none where they are in memory.
+  // The file with the records; nothing if they are in memory.
   virtual std::optional<FileIdentity> identity() const = 0;
-  // Behind the last record.
+  // The position after the last record.
   virtual int64_t end() const = 0;
-  // Forgets the records from there on.
+  // Removes the records from position `end` on.
   virtual void cut(int64_t end) = 0;
-  // Keeps only what the file goes back to its last commit by, and `checkpoint`. False where that could not be done.
+  // Keeps only the records that the return to the last commit needs, and `checkpoint`. Returns false if it could not.
   virtual bool shorten(int64_t committed_size, const Record& checkpoint) = 0;
-  // Lets go of it.
+  // Releases the log.
   virtual void close() noexcept = 0;
 };
 
-// So many bytes of a journal from a place on; fewer at its end.
+// Reads bytes of a journal at an offset; fewer at its end.
 using ReadJournal = std::function<std::string(int64_t bytes, int64_t at)>;
-// The record at a place of a journal that is so long; none where no whole record lies there.
+// The record at an offset of a journal of this length; nothing if there is no complete record.
 std::optional<Record> record_in_journal(int64_t journal_bytes, int64_t at, const ReadJournal& read);
-// The places of the whole records of a log that is a journal (ChangeLog::places).
+// The positions of the complete records of a log that is a journal (ChangeLog::places).
 std::vector<RecordPosition> places_in_journal(const LogRecords& log, int64_t since);
 
-// Of a file that a kill destroys anyway: it has no name yet.
+// The log of a file without a name: a kill destroys the file anyway.
 class MemoryLog : public ChangeLog {
  public:
   void append(std::span<const Record> records, bool sync) override;
@@ -94,10 +95,10 @@ class MemoryLog : public ChangeLog {
   std::vector<Record> records_;
 };
 
-// In a file, which is locked as long as this lives.
+// A log in a file, which is locked as long as this object lives.
 class JournalLog : public ChangeLog {
  public:
-  // `of`: the file that the records are of, for messages.
+  // `of`: the name of the changed file, for messages.
   JournalLog(std::string of, std::unique_ptr<OwnFile> file);
   ~JournalLog() override { JournalLog::close(); }
 
@@ -107,13 +108,13 @@ class JournalLog : public ChangeLog {
   std::optional<Record> read(int64_t at) const override;
   std::vector<RecordPosition> places(int64_t since) const override;
   void cut(int64_t end) override;
-  // By a new journal, which is on the medium before it gets the name. A kill at any time leaves the one or the other,
-  // and whoever locks the name next removes what is left aside.
+  // Writes a new journal; it is on the medium before it gets the name. After a kill, one of the two journals has the
+  // name; the process that locks the journal next removes the other one.
   bool shorten(int64_t committed_size, const Record& checkpoint) override;
-  // Unlocks it, and removes it where it holds nothing; in a forked child it stays as it is.
+  // Unlocks the file, and removes it if it has no records. A forked child leaves the file as it is.
   void close() noexcept override;
 
-  // Lets those who may read the file see whether its journal is of a process that lives.
+  // Users who may read the changed file may read the journal, too, to see whether its process is alive.
   void let_read(uint32_t mode_of_file);
 
  private:

@@ -15,14 +15,14 @@
 namespace swath {
 namespace {
 
-// As many others would have to be done with the file, and remove it, just before this one locks it.
+// The attempts to lock a file whose owner removes it just before the lock.
 constexpr int kLockAttempts = 1000;
 
-// A link is not followed, and a FIFO does not block.
+// Symbolic links are not followed, and a FIFO does not block.
 constexpr int kFlags = O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK;
 constexpr mode_t kForThisUser = 0600;
 
-// In words, what is wrong with a file that was found under a name of Swath's own; empty where nothing is.
+// Describes what is wrong with a file that has one of Swath's own names; empty if it is as expected.
 std::string what_is_wrong(const struct stat& found, nlink_t names_max) {
   if (S_ISLNK(found.st_mode)) return "is a symbolic link, which Swath does not follow there";
   if (!S_ISREG(found.st_mode) && !S_ISDIR(found.st_mode)) return "is neither a file nor a folder";
@@ -46,7 +46,7 @@ void refuse_foreign(const std::string& path, const struct stat& found, nlink_t n
               EPERM);
 }
 
-// Not open where another process has just made the file, or has just removed it.
+// Returns no open file if another process has just made or removed the file.
 Descriptor try_make(const std::string& path) {
   try {
     return file_calls::open_file(path, kFlags | O_CREAT | O_EXCL, kForThisUser);
@@ -77,7 +77,7 @@ Descriptor open_own(const std::string& path) {
   }
 }
 
-// Not open where the one that held the file has removed it since it was opened: its lock would keep nobody out.
+// Returns no open file if the owner removed it after it was opened: a lock on it would keep no process out.
 Descriptor try_lock_own(const std::string& path) {
   Descriptor opened = open_own(path);
   if (!file_calls::try_lock(opened.get(), file_calls::Lock::kExclusive)) {
@@ -118,7 +118,7 @@ void OwnFile::go_on_with(Descriptor renamed) {
 
 void OwnFile::close() noexcept {
   const Descriptor closing = std::exchange(file_, Descriptor());
-  // Children that were forked meanwhile have it open, too: closing it would leave it locked.
+  // Forked children have the file open, too: a close alone would leave it locked.
   if (closing.is_open() && made_in_ == fork_generation()) file_calls::unlock(closing.get());
 }
 

@@ -1,5 +1,5 @@
-// Files of Swath's own in a user's folder: their names follow from the name of the user's file, so that the next
-// process finds them. Others can guess the names, too: what they have planted there is refused, and never followed.
+// Swath's own files in a user's folder. The name of the user's file gives their names, so that the next process finds
+// them. Other users can predict the names, too: files of other users are refused, and links are never followed.
 #pragma once
 
 #include <cstdint>
@@ -11,37 +11,37 @@
 
 namespace swath {
 
-// Somebody else has the file locked: "process 4711 (python3)", or "another process".
+// Another process holds the lock of the file; the message is "process 4711 (python3)", or "another process".
 class HeldByOther : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// Throws Error{kStore} with EPERM where what has the name is not this user's own file or folder; nothing may have it.
-// It may have a second name where that is `target`: it was to be removed next when its process was killed. Empty: none.
+// Throws Error{kStore} with EPERM if `path` exists and is not this user's own file or folder. The file may have a
+// second name if that name is `target` (empty: none): a process was killed just before it removed the second name.
 //
-// Nobody else can replace it afterwards where the folder is one in which each user may remove only what is theirs
-// (/tmp); in a folder where others may remove everything, no name is safe.
+// Later, no other user can replace the file if each user may remove only their own files in the folder (/tmp). If
+// others may remove every file of the folder, no name is safe.
 void refuse_planted(const std::string& path, const std::string& target = "");
 
-// A file of such a name, open for reading and for appending, and locked (flock) as long as this lives. It is for this
-// user only, and is made where there is none. A forked child has no part in the lock.
+// One of Swath's own files, open for reading and appending, and locked (flock) as long as this object lives. Only this
+// user may use it. It is created if it does not exist. A forked child has no part in the lock.
 class OwnFile {
  public:
-  // Waits for nobody. Throws HeldByOther, Error{kStore} as refuse_planted() does, and Refusal (store/file_calls.h).
+  // Does not wait. Throws HeldByOther, Error{kStore} as refuse_planted() does, and Refusal (store/file_calls.h).
   explicit OwnFile(std::string path);
   ~OwnFile();
   OwnFile(const OwnFile&) = delete;
   OwnFile& operator=(const OwnFile&) = delete;
 
   const std::string& path() const { return path_; }
-  // -1 when it was closed.
+  // -1 after close().
   int descriptor() const { return file_.get(); }
   // Whether the file still has its name. Throws Refusal.
   bool has_name() const;
-  // Goes on with another file, locked as well, that has taken the name; the one before is unlocked and closed.
+  // Uses another locked file, which has taken the name; the old file is unlocked and closed.
   void go_on_with(Descriptor renamed);
-  // Unlocks it, which in a forked child its parent alone may.
+  // Unlocks and closes the file. A forked child closes it only: the lock is its parent's.
   void close() noexcept;
 
  private:

@@ -1,4 +1,5 @@
-// Journals that others have left: taken back, or let go of because a new file takes the name.
+// Journals that other processes left: their changes are undone, or the journals are removed because a new file takes
+// the name.
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -25,13 +26,13 @@ namespace {
 
 constexpr double kReplacingLockSeconds = 0.25;
 
-// Whether it is a file of another user.
+// Whether the file belongs to another user.
 bool is_foreign(const std::string& name) {
   const std::optional<struct stat> found = file_calls::status_of_name(name);
   return found && S_ISREG(found->st_mode) && found->st_uid != ::geteuid();
 }
 
-// Not open where nothing has the name.
+// Returns no open file if nothing has the name.
 Descriptor open_foreign(const std::string& name) {
   try {
     return file_calls::open_file(name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
@@ -42,7 +43,7 @@ Descriptor open_foreign(const std::string& name) {
   }
 }
 
-// Whether the owner of another user's journal lives. Throws where not, and it holds records.
+// Whether the owner of another user's journal is alive. Throws if the owner is dead and the journal has records.
 bool is_of_living_owner(const std::string& path, const std::string& name) {
   const Descriptor file = open_foreign(name);
   if (!file.is_open()) return false;
@@ -57,7 +58,7 @@ bool is_of_living_owner(const std::string& path, const std::string& name) {
               EPERM);
 }
 
-// Not open where it is a folder, which nobody locks.
+// Returns no open file for a folder, which no process locks.
 Descriptor lock_target_of_repair(const std::string& path) {
   if (file_calls::is_folder(path)) return {};
   Descriptor file = file_calls::open_file(path, O_RDWR);
@@ -67,7 +68,7 @@ Descriptor lock_target_of_repair(const std::string& path) {
 
 bool repair_by(const std::string& path, JournalLog& journal, bool is_copy) {
   if (!file_calls::is_there(file_calls::real_path(path)) || (!is_copy && is_of_replaced_file(path, journal))) {
-    journal.cut(0);  // what it was of is gone
+    journal.cut(0);  // the file that it belonged to is gone
     return false;
   }
   const Descriptor locked = lock_target_of_repair(path);
@@ -76,7 +77,7 @@ bool repair_by(const std::string& path, JournalLog& journal, bool is_copy) {
   return found;
 }
 
-// None where another process has it: its owner lives.
+// Returns null if another process holds the lock: its owner is alive.
 std::unique_ptr<JournalLog> try_lock_journal(const std::string& path, const std::string& name) {
   try {
     return std::make_unique<JournalLog>(path, std::make_unique<OwnFile>(name));
@@ -88,7 +89,7 @@ std::unique_ptr<JournalLog> try_lock_journal(const std::string& path, const std:
 }  // namespace
 
 bool repair(const std::string& path, bool is_copy) {
-  if (is_rados(path)) return false;  // of such files only elements are changed
+  if (is_rados(path)) return false;  // a file of a pool has no journal: only its elements can be changed
   const std::string name = journal_path(path);
   if (!file_calls::is_there(name)) return false;
   return store_errors(path, "repair it by " + name, [&] {
@@ -103,7 +104,7 @@ bool repair(const std::string& path, bool is_copy) {
 }
 
 struct Replacing::State {
-  std::unique_ptr<JournalLog> journal;  // none where there is none, or only another user's, which is empty
+  std::unique_ptr<JournalLog> journal;  // null if there is no journal, or only an empty one of another user
 };
 
 Replacing::Replacing(const std::string& path) : state_(std::make_unique<State>()) {

@@ -9,7 +9,7 @@ using Json = nlohmann::json;
 
 constexpr int64_t kVersion = 1;
 
-// Null where there is none.
+// Returns null if there is no such member.
 const Json* member(const Json& object, const char* name) {
   const auto found = object.find(name);
   return found == object.end() || found->is_null() ? nullptr : &*found;
@@ -26,7 +26,7 @@ std::optional<uint64_t> unsigned_number(const Json* value) {
   return value->get<uint64_t>();
 }
 
-// `born` may be absent (null), but no other thing than a number.
+// `born` may be absent (null); anything else but a number is an error.
 std::optional<FileIdentity> identity_of(const Json* inode, const Json* born) {
   const std::optional<uint64_t> number = unsigned_number(inode);
   const std::optional<int64_t> birth = signed_number(born);
@@ -34,7 +34,7 @@ std::optional<FileIdentity> identity_of(const Json* inode, const Json* born) {
   return FileIdentity{*number, birth};
 }
 
-// "4243, 1790000000000000001", each of them null where it is not known.
+// "4243, 1790000000000000001"; each is null if it is not known.
 std::string born_text(const FileIdentity& identity) { return identity.born ? std::to_string(*identity.born) : "null"; }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Left after a kill: ".NAME.swath-undo", the journal of changes. The next open of NAME takes the changes back (here),
-// and so does `swath repair` (repair.cc).
+// A kill leaves ".NAME.swath-undo", the journal of changes. The next open of NAME undoes the changes (here), and so
+// does `swath repair` (repair.cc).
 #include "journal/take_back.h"
 
 #include <fcntl.h>
@@ -36,7 +36,7 @@ Start start_of(const std::string& path, const Record& first) {
   return *start;
 }
 
-// How long the file was. Throws where the first record is not of this file.
+// The old length of the file. Throws if the first record belongs to another file.
 int64_t size_of_start(const std::string& path, const Record& first, bool is_copy) {
   const Start start = start_of(path, first);
   if (is_copy || start.file.may_be(FileIdentity::of(path))) return start.size;
@@ -48,7 +48,7 @@ int64_t size_of_start(const std::string& path, const Record& first, bool is_copy
               ESTALE);
 }
 
-// As it was found to be whole just now.
+// Reads a record again that was complete when the positions were listed.
 Record whole_record(const std::string& path, const ChangeLog& log, const RecordPosition& place) {
   std::optional<Record> record = log.read(place.at);
   if (!record) {
@@ -60,17 +60,17 @@ Record whole_record(const std::string& path, const ChangeLog& log, const RecordP
 
 void take_back_in_file(const std::string& path, const ChangeLog& log, const SinceCheckpoint& changed) {
   const Descriptor file = file_calls::open_file(path, O_RDWR);
-  file_calls::set_size(file.get(), changed.size);  // first: it gives room back
+  file_calls::set_size(file.get(), changed.size);  // first, because this frees space
   for (const RecordPosition& place : changed.newest_first) {
     if (place.kind != RecordKind::kBytes) continue;
     const Record record = whole_record(path, log, place);
-    // What lay behind the end that the file has again stays cut off.
+    // Bytes after the restored end stay cut off.
     const int64_t bytes = std::clamp<int64_t>(changed.size - record.place, 0, static_cast<int64_t>(record.data.size()));
     file_calls::write_at(file.get(), std::string_view(record.data).substr(0, static_cast<size_t>(bytes)), record.place);
   }
 }
 
-// The path of what a record says. Throws Error{kStore} where it leads out of the store.
+// The full path of a name in a record. Throws Error{kStore} if it leads out of the store.
 std::string path_inside(const std::string& store, const std::string& relative) {
   const std::string full = store + "/" + relative;
   if (is_inside_of_store(relative)) {
@@ -84,7 +84,7 @@ std::string path_inside(const std::string& store, const std::string& relative) {
               EPERM);
 }
 
-// Of the file that has the name; none where there is none.
+// The permissions of the file with this name; nothing if there is none.
 std::optional<mode_t> mode_of(const std::string& path) {
   try {
     return file_calls::status_of(path).st_mode & 07777;
@@ -94,7 +94,7 @@ std::optional<mode_t> mode_of(const std::string& path) {
   }
 }
 
-// Gives the name to a new file, so that a kill leaves the one or the other.
+// Writes a new file and renames it: after a kill, the name has the old file or the new one.
 void restore_file(const std::string& path, std::string_view content) {
   const std::string working = path + ".swath-undo";
   if (file_calls::is_there(working)) file_calls::remove_file(working);
@@ -123,7 +123,7 @@ void take_back_in_store(const std::string& path, const ChangeLog& log, const Sin
 
 std::string random_bytes() {
   std::string bytes(16, '\0');
-  // It does not fail for so few bytes, once the machine has begun.
+  // It cannot fail for so few bytes, once the machine has booted.
   [[maybe_unused]] const auto ignored = ::getrandom(bytes.data(), bytes.size(), 0);
   return bytes;
 }
@@ -134,7 +134,7 @@ std::string read_boot_identity() {
     const std::string text = file_calls::read_rest(file.get());
     const size_t end = text.find_last_not_of(" \n");
     if (end != std::string::npos) return text.substr(0, end + 1);
-  } catch (const Refusal&) {  // NOLINT(bugprone-empty-catch): a machine that does not say it
+  } catch (const Refusal&) {  // NOLINT(bugprone-empty-catch): the machine does not report its boot
   }
   return random_bytes();
 }
@@ -150,7 +150,7 @@ SinceCheckpoint since_checkpoint(const std::string& path, const LogRecords& log,
   for (auto record = found.newest_first.begin(); record != found.newest_first.end(); ++record) {
     if (record->kind != RecordKind::kCheckpoint) continue;
     const std::optional<Record> checkpoint = log.read(record->at);
-    if (!checkpoint || checkpoint->data != boot_identity()) continue;  // the machine has stopped since
+    if (!checkpoint || checkpoint->data != boot_identity()) continue;  // the machine has crashed or booted since
     found.size = record->place;
     found.newest_first.erase(record, found.newest_first.end());
     break;
