@@ -1,4 +1,4 @@
-// What a file holds when an array was added to it.
+// The contents of a file after an array was added to it.
 #pragma once
 
 #include "formats/contents.h"
@@ -6,7 +6,7 @@
 
 namespace swath::formats {
 
-// One more variable, its groups, and the dimensions that it is the first to have.
+// Adds a variable, its groups, and the dimensions that are new.
 void add_to(Contents& contents, const Description& added);
 
 }  // namespace swath::formats

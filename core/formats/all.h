@@ -1,4 +1,4 @@
-// The formats that Swath knows.
+// The list of formats.
 #pragma once
 
 #include <memory>
@@ -13,14 +13,14 @@
 
 namespace swath::formats {
 
-// Throws Error{kArgument} for a name that is none. What follows a colon is left out.
+// Throws Error{kArgument} if there is no format of that name. A colon, and the text after it, are ignored.
 const Format& format_named(std::string_view name);
-// Of an existing file by its first bytes, of a folder by what is in it; never by its name. Throws Error{kFormat} for
-// none that is known.
+// The format of an existing file, by its first bytes, or of a folder, by its content; the name does not matter. Throws
+// Error{kFormat} if the format is not known.
 const Format& format_of(const std::string& path);
-// Of a new file: `asked`, or what the suffix of the name says; and what follows the colon. Throws Error{kArgument}.
+// The format `asked`, or the one of the name's suffix; and the text after the colon. Throws Error{kArgument}.
 std::pair<const Format*, std::string> format_for(const std::string& path, std::string_view asked);
-// Format::open(), of a raw file with what its caller says of it.
+// Format::open(); for a raw file, with the description that its caller gives.
 std::unique_ptr<FormatFile> open_with(const Format& format, const std::string& path, Changes* changes,
                                       const std::optional<RawElements>& raw);
 

@@ -1,4 +1,4 @@
-// Attributes of files, groups and variables, with the types that they are stored in.
+// Attributes of files, groups and variables, with their stored types.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace swath::formats {
 
-// Numbers, booleans, bytes of fixed length: of no dimensions for one value, else of one.
+// Numbers, booleans, or bytes of fixed length; no dimensions for one value, one dimension for a list.
 struct NumbersValue {
   ElementType type = {};
   Shape shape;
@@ -22,7 +22,7 @@ struct NumbersValue {
   bool operator==(const NumbersValue& other) const = default;
 };
 
-// A value of another shape that only Zarr has: an object, a list of different things, null in a list. As JSON.
+// A value that only Zarr has: an object, a list of mixed types, null in a list. As JSON.
 struct JsonValue {
   std::string text;
   bool operator==(const JsonValue& other) const = default;
@@ -32,10 +32,10 @@ struct NullValue {
   bool operator==(const NullValue& other) const = default;
 };
 
-// Text is UTF-8: what a file has in Latin-1 was turned into it.
+// Text is UTF-8; Latin-1 in a file was converted.
 using AttributeValue = std::variant<NullValue, std::string, std::vector<std::string>, NumbersValue, JsonValue>;
 
-// In the order of the file. Of few entries each: looked through one by one.
+// In the order of the file. A search looks at each entry, since there are few.
 class Attributes {
  public:
   using Entry = std::pair<std::string, AttributeValue>;
@@ -45,16 +45,16 @@ class Attributes {
 
   const std::vector<Entry>& entries() const { return entries_; }
   bool empty() const { return entries_.empty(); }
-  // Null where there is none of that name.
+  // Returns null if there is no attribute of that name.
   const AttributeValue* find(const std::string& name) const;
-  // The text of an attribute; empty where there is none, or it is no text.
+  // The text of an attribute; empty if there is no such attribute, or if it is no text.
   std::string text(const std::string& name) const;
-  // Adds one that is not there yet at the end, unlooked.
+  // Appends an attribute, without a check that its name is new.
   void add(std::string name, AttributeValue value) { entries_.emplace_back(std::move(name), std::move(value)); }
-  // Replaces one in its place, or adds it at the end.
+  // Replaces an attribute at its position, or appends it.
   void set(const std::string& name, AttributeValue value);
   void remove(const std::string& name);
-  // Each of the changes set; those that are null removed.
+  // A copy with each of the changes set; a null value removes its attribute.
   Attributes with(const Attributes& changes) const;
   bool operator==(const Attributes& other) const = default;
 
@@ -62,7 +62,7 @@ class Attributes {
   std::vector<Entry> entries_;
 };
 
-// Attributes of types that AttributeValue does not hold (structures, references), each in words; by name.
+// Attributes of types that AttributeValue does not hold (structures, references): a description in words, by name.
 using OtherAttributes = std::map<std::string, std::string>;
 
 }  // namespace swath::formats

@@ -14,11 +14,11 @@
 namespace swath::formats {
 namespace {
 
-constexpr size_t kListed = 20;          // names in a message, before it says how many more there are
+constexpr size_t kListed = 20;          // the names that a message lists before "and 7 more"
 constexpr size_t kSimilarMax = 3;       // names
-constexpr double kSimilarityMin = 0.4;  // of 1
+constexpr double kSimilarityMin = 0.4;  // between 0 and 1
 
-// The code points of UTF-8; a byte that is none counts as one.
+// Decodes UTF-8; a byte that is not valid counts as one code point.
 std::u32string code_points(std::string_view text) {
   std::u32string points;
   while (!text.empty()) {
@@ -31,14 +31,15 @@ std::u32string code_points(std::string_view text) {
   return points;
 }
 
-// How many characters the blocks have that are the same in both: the longest one, and so on in what is left of it and
-// what is right of it (Ratcliff and Obershelp).
+// The number of characters in the blocks that both texts have: the longest block, then in the same way left of it and
+// right of it (Ratcliff and Obershelp).
 size_t matching_characters(std::u32string_view a, std::u32string_view b) {
   if (a.empty() || b.empty()) return 0;
   size_t longest = 0;
   size_t a_begin = 0;
   size_t b_begin = 0;
-  std::vector<size_t> ending(b.size() + 1);  // of the block that ends before character j of b and the last one of a
+  // the length of the common block that ends at character j of b and character i of a
+  std::vector<size_t> ending(b.size() + 1);
   for (size_t i = 0; i < a.size(); ++i) {
     for (size_t j = b.size(); j > 0; --j) {
       ending[j] = a[i] == b[j - 1] ? ending[j - 1] + 1 : 0;
@@ -91,7 +92,7 @@ std::vector<std::string> similar_names(const std::string& wanted, const std::vec
 std::string choose_variable(const std::string& path, const std::vector<Variable>& variables,
                             const std::optional<std::string>& wanted) {
   std::vector<std::string> names;
-  std::vector<std::string> own;  // that hold numbers of their own
+  std::vector<std::string> own;  // variables that are no coordinates
   for (const Variable& variable : variables) {
     if (variable.path.empty()) continue;
     names.push_back(variable.path);

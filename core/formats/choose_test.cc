@@ -47,7 +47,7 @@ TEST(ChooseTest, SimilarNamesComeFirstAndTheOthersAreCounted) {
   EXPECT_TRUE(text.ends_with("qq18 and 11 more")) << text;
 }
 
-// What difflib.get_close_matches(wanted, names, cutoff=0.4) of Python 3.11 answers.
+// The expected names are those of difflib.get_close_matches(wanted, names, cutoff=0.4) in Python 3.11.
 TEST(ChooseTest, NamesAreAsSimilarAsPythonFindsThem) {
   const std::vector<std::string> names = {"ape", "apple", "peach", "puppy"};
   EXPECT_EQ(similar_names("appel", names), (std::vector<std::string>{"apple", "ape", "puppy"}));

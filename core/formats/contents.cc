@@ -98,7 +98,7 @@ void Contents::set_length(std::string_view dimension, int64_t length) {
   const auto [group, name] = group_and_name(stripped(dimension));
   const Group* here = this->group(group);
   const Dimension* found = here == nullptr ? nullptr : here->dimension(name);
-  if (found == nullptr) return;  // one without a name
+  if (found == nullptr) return;  // a variable without a name
   const std::string path = stripped(dimension);
   for (Variable& variable : variables_) {
     for (size_t axis = 0; axis < variable.dimensions.size(); ++axis) {

@@ -1,4 +1,4 @@
-// What a whole file holds: dimensions, groups, variables and their attributes, in the words that all formats share.
+// The contents of a whole file: dimensions, groups, variables and attributes, in terms that all formats share.
 //
 //     const Contents found = open_format("run.nc")->contents("run.nc");
 //     found.variable("ocean/t")->dimensions       // time, y, x
@@ -24,7 +24,7 @@ namespace swath::formats {
 struct Dimension {
   std::string name;  // without its group
   int64_t length = 0;
-  bool is_unlimited = false;  // whether variables may grow along it
+  bool is_unlimited = false;  // variables may grow along it
   bool operator==(const Dimension& other) const = default;
 };
 
@@ -32,75 +32,76 @@ struct Dimension {
 struct Group {
   std::string path;  // "" for the file itself, "ocean/surface" for a group in a group
   Attributes attributes;
-  std::vector<Dimension> dimensions;  // defined here; those of the groups above are seen from it, too
+  std::vector<Dimension> dimensions;  // those defined here; a group can also use the dimensions of the groups above it
   OtherAttributes other_attributes;
 
   const Dimension* dimension(std::string_view name) const;
 };
 
-// A type whose numbers have names, of netCDF-4 and HDF5.
+// A type of netCDF-4 and HDF5 whose numbers have names.
 struct Enumeration {
-  std::string name;                                      // of the type; "" where it has none of its own
-  std::vector<std::pair<std::string, int64_t>> members;  // an unsigned number beyond int64 by its bits
+  std::string name;                                      // of the type; "" if the type has no name
+  std::vector<std::pair<std::string, int64_t>> members;  // an unsigned number beyond int64 is stored by its bits
   bool operator==(const Enumeration& other) const = default;
 };
 
 // An array in a file, also one that Swath cannot read.
 struct Variable {
-  std::string path;                     // "ocean/t"; "" where the format holds one array without a name
-  Shape shape;                          // in elements
-  std::optional<ElementType> type;      // as stored; none where there are no words for it
-  std::vector<std::string> dimensions;  // without groups, as seen from its own; empty where the file names none
-  Attributes attributes;                // without what a format keeps for itself
-  std::optional<Shape> chunks;          // elements of a chunk along each dimension
-  bool is_coordinate = false;           // it describes other variables (a coordinate, bounds, a grid mapping), or holds
-                                        // no numbers
-  std::string unsupported;              // why Swath cannot read it; "" where it can
-  std::optional<Shape> shards;          // elements of a shard, which is a file of whole chunks
-  std::optional<std::vector<Codec>> codecs;  // in the order of encoding; none where Swath does not know all of them
+  std::string path;                 // "ocean/t"; "" if the format holds one array without a name
+  Shape shape;                      // in elements
+  std::optional<ElementType> type;  // as stored; none if Swath has no such type
+  // without their groups, as the variable's group sees them; empty if the file has no names
+  std::vector<std::string> dimensions;
+  Attributes attributes;        // without those that the format uses itself
+  std::optional<Shape> chunks;  // elements of a chunk along each dimension
+  // it describes other variables (a coordinate, bounds, a grid mapping), or holds no numbers
+  bool is_coordinate = false;
+  std::string unsupported;                   // the reason why Swath cannot read it; "" if it can
+  std::optional<Shape> shards;               // elements of a shard; a shard is a file of whole chunks
+  std::optional<std::vector<Codec>> codecs;  // in the order of encoding; none if Swath does not know all of them
   std::optional<Enumeration> enumeration;
   OtherAttributes other_attributes;
-  std::string same_as;  // the path of the variable that it is a link to; "" for a variable of its own
-  // Of HDF5, as long as each dimension may become, none for without end; empty where none ends later than it does now.
+  std::string same_as;  // the path of the variable that this link leads to; "" for a variable of its own
+  // HDF5 only: the largest length of each dimension, none for unlimited; empty if no dimension can grow.
   std::vector<std::optional<int64_t>> maxshape;
 
   std::string group() const;  // the path of its group
   std::string name() const;   // without its group
 };
 
-// The path of a group or variable cut at its last slash: ("ocean", "t") of "ocean/t", ("", "t") of "t".
+// Cuts the path of a group or variable at its last slash: ("ocean", "t") for "ocean/t", ("", "t") for "t".
 std::pair<std::string, std::string> group_and_name(std::string_view path);
 
 class Contents {
  public:
-  // `format`: "raw", "npy", "netcdf-classic", "netcdf4", "hdf5" or "zarr"; `version` for people: "CDF-5", "Zarr 3".
+  // `format`: "raw", "npy", "netcdf-classic", "netcdf4", "hdf5" or "zarr"; `version`, for people: "CDF-5", "Zarr 3".
   explicit Contents(std::string format, std::string version = "");
 
   const std::string& format() const { return format_; }
   const std::string& version() const { return version_; }
-  // The file itself first, then each group before the groups in it.
+  // The file itself is first; each group precedes the groups in it.
   const std::vector<Group>& groups() const { return groups_; }
-  // In the order of the file; those that are links behind the others.
+  // In the order of the file; links come last.
   const std::vector<Variable>& variables() const { return variables_; }
-  // In words, by path, what is neither group nor variable: named types, links to groups, into other files, to nothing.
+  // By path, descriptions of named types, and of links to groups, to other files, or to nothing.
   const std::map<std::string, std::string>& others() const { return others_; }
 
-  // Null where there is none. Slashes at both ends are left out.
+  // Returns null if there is no such group. Slashes at both ends are ignored.
   const Group* group(std::string_view path) const;
   const Variable* variable(std::string_view path) const;
-  // The dimension that a name means as seen from a group: its own, or that of the nearest group above; null for none.
+  // The dimension that a name means in a group: the group's own, or that of the nearest group above; null if none.
   const Dimension* dimension(std::string_view group, std::string_view name) const;
-  // The path of that dimension, "ocean/time"; of a new one, the path that it would have.
+  // The path of that dimension, "ocean/time"; for a new dimension, the path that it would get.
   std::string path_of(std::string_view group, std::string_view name) const;
 
-  // What changes a file changes this, too: nothing is read again. In constant time each, but for `set_length`.
+  // The code that changes a file also calls these, so the file is not read again. Only `set_length` takes linear time.
   void add(Group group);
   void add(Variable variable);
-  // A dimension that is new in its group, or has another length now.
+  // Adds a dimension to a group, or changes its length.
   void set(std::string_view group, Dimension dimension);
-  // A dimension by its path, with all variables that lie along it.
+  // Changes the length of a dimension (a path), and of all variables along it.
   void set_length(std::string_view dimension, int64_t length);
-  // Of a group, or of a variable.
+  // `holder` is a group or a variable.
   void set_attributes(std::string_view holder, const Attributes& changes);
   void set_other(std::string path, std::string words) { others_[std::move(path)] = std::move(words); }
 

@@ -1,5 +1,5 @@
-// Files of any format that get more variables, attributes and rows: what is changed is there for everybody, and what
-// fails changes no byte.
+// Files of any format get more variables, attributes and rows: every reader sees the changes, and a change that fails
+// changes no byte.
 #include "formats/contract_for_tests.h"
 
 namespace swath::formats {
@@ -9,7 +9,7 @@ const std::string kLong(30'000, 'a');
 
 class ContractOfChanges : public ContractTest {
  protected:
-  // Attributes of every kind that this flavour has.
+  // Attributes of each kind that this flavour has.
   static Attributes attributes() {
     Attributes found{{"text", "größe"}, {"empty text", ""}, {"long", kLong}};
     found.add("number", numbers("<f8", {}, std::vector<double>{0.5}));
@@ -23,7 +23,7 @@ class ContractOfChanges : public ContractTest {
     return found;
   }
 
-  // The values of numbers, whatever their type is.
+  // The values of numbers of any type.
   static std::vector<double> values_of(const AttributeValue& value) {
     const auto* json = std::get_if<JsonValue>(&value);
     EXPECT_TRUE(json == nullptr || json->text == "[]");
@@ -68,7 +68,7 @@ class ContractOfChanges : public ContractTest {
     }
   }
 
-  // A file of what changes are tried on: two variables that grow, and one that does not.
+  // A file for changes: two variables that grow, and one that does not.
   void start() {
     NewArray t = growing("t", {"time", "x"}, {0, 7});
     t.attributes = {{"units", "K"}};
@@ -77,7 +77,7 @@ class ContractOfChanges : public ContractTest {
         .arrays = {along({"y", "x"}, array("a", {5, 7}, "<i2")), t, growing("u", {"time", "y"}, {0, 5}, "|i1")}});
   }
 
-  // Of every kind of change one that cannot be.
+  // One impossible change of each kind.
   std::vector<std::pair<std::string, std::function<void(FormatFile&)>>> wrong_changes() const {
     NewArray other_length = along({"y", "x"}, array("v", {5, 8}));
     NewArray other_growth = growing("v", {"x"}, {0});
@@ -184,7 +184,7 @@ TEST_P(ContractOfChanges, DimensionsAndVariablesAreAddedForEverybody) {
     EXPECT_EQ(file.add(along({"y", "w"}, array("wide", {5, 9}))).variable, "wide");
     file.add(growing("time", {"time"}, {0}, "<f8"));
     expect_all(file.contents());
-    expect_all(reopened()->contents());  // before it is committed, too
+    expect_all(reopened()->contents());  // readers see it before the commit, too
   });
   expect_all(reopened()->contents());
 }

@@ -1,4 +1,4 @@
-// What a new file of any format holds, and what is refused.
+// The contents of new files of any format, and what formats refuse.
 #include <cerrno>
 #include <sstream>
 
@@ -27,7 +27,7 @@ std::vector<std::string> words_of(std::string_view text) {
 
 class ContractOfNewFiles : public ContractTest {
  protected:
-  // Nothing is made, and what refusals() says is what create() throws.
+  // No file is made, and refusals() has the message that create() throws.
   void expect_refused(const NewContents& contents, const std::string& what) {
     const std::vector<std::string> why = refusals(contents);
     ASSERT_FALSE(why.empty()) << what;
@@ -46,7 +46,7 @@ TEST_P(ContractOfNewFiles, ElementsOfEveryTypeAreAsTheyWereAskedForOrRefused) {
   for (const std::string& name : words_of(kAllTypes)) {
     for (const bool big_endian : {false, true}) {
       const ElementType type = parsed(name, big_endian);
-      if (type.is_text() && GetParam().stored != Stored::kContiguous) continue;  // which have no chunks of bytes
+      if (type.is_text() && GetParam().stored != Stored::kContiguous) continue;  // text has no chunks of bytes
       NewArray asked = array("t", {4, 3});
       asked.type = type;
       if (asked.codecs && !asked.codecs->empty()) asked.codecs->front().element_bytes = type.bytes;
@@ -147,7 +147,7 @@ TEST_P(ContractOfNewFiles, OrdersThatAreNotStoredAreRefused) {
     }
     create(asked);
     const auto places = places_of(described("t"));
-    if (places) {  // the next element along the dimension that varies fastest is the next one in the file
+    if (places) {  // neighbours along the fastest dimension are neighbours in the file
       const std::vector<int64_t> steps = {15, 5, 1};
       const auto next = static_cast<size_t>(steps[static_cast<size_t>(order.back())]);
       EXPECT_EQ((*places)[next].offset - (*places)[0].offset, 4) << name;

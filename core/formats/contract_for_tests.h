@@ -1,4 +1,4 @@
-// Tests only: every format in each of its flavours, with what it can do, and a folder to make files in.
+// Tests only: every format in each of its flavours, with its abilities, and a folder for files.
 #pragma once
 
 #include <fcntl.h>
@@ -25,35 +25,36 @@
 
 namespace swath::formats {
 
-// How the elements of a variable are stored where nothing else is asked for.
+// How elements of a variable are stored by default.
 enum class Stored { kContiguous, kChunks, kCoded, kShards };
 
-// What a format can do; each test that needs one of these is skipped where it cannot.
+// The abilities of a format; a test that needs one of them is skipped if the format lacks it.
 struct Abilities {
-  bool has_names = true;  // several variables by name, dimensions, attributes; all that is added or changed later
+  bool has_names = true;  // several named variables, dimensions, attributes; additions and changes after the creation
   bool has_groups = true;
-  bool has_text_lists = true;       // attributes of several texts
-  bool has_typed_numbers = true;    // attributes whose numbers have a type; else they are 64-bit ones
-  bool has_lists_of_one = false;    // attributes of one number in a list; else they are that number
-  bool has_null = false;            // attributes
-  bool has_byte_orders = true;      // else elements are big-endian
-  bool has_no_length = true;        // dimensions of length 0 that do not grow
-  bool grows_anywhere = true;       // along any dimension, and several; else along the first
-  bool keeps_chunk_tables = false;  // coded chunks get a place each in the file
-  bool says_fill_of_stored = true;  // the fill value is said of what has all its places, which nobody has filled, too
-  bool journals_lengths_alone = true;  // set_length() is taken back where it is the first change; else it stays
-  bool journals_long_headers = true;   // else a header that outgrows its room makes another file, which stays
-  std::string_view types;              // of elements, without their byte order
-  std::string_view orders = "C";       // of dimensions: "C", "CF" or "any"
+  bool has_text_lists = true;          // attributes of several texts
+  bool has_typed_numbers = true;       // numbers in attributes have a type; if not, they are 64-bit numbers
+  bool has_lists_of_one = false;       // an attribute can be a list of one number; if not, it is the number
+  bool has_null = false;               // in attributes
+  bool has_byte_orders = true;         // if not, elements are big-endian
+  bool has_no_length = true;           // dimensions of length 0 that do not grow
+  bool grows_anywhere = true;          // along any dimension, and several; if not, along the first
+  bool keeps_chunk_tables = false;     // a table in the file has the offset of each coded chunk
+  bool says_fill_of_stored = true;     // the fill value is known also for an array that was allocated, and not filled
+  bool journals_lengths_alone = true;  // set_length() is undone if it is the first change; if not, it stays
+  // a header that becomes too long is undone; if not, it makes another file, which stays
+  bool journals_long_headers = true;
+  std::string_view types;         // of elements, without their byte order
+  std::string_view orders = "C";  // of dimensions: "C", "CF" or "any"
 };
 
 struct Flavour {
-  std::string name;  // in those of the tests
+  std::string name;  // the name in the names of the tests
   std::string format;
-  std::string flavour;  // what follows the colon of the format
+  std::string flavour;  // the text after the colon of the format
   Stored stored = Stored::kContiguous;
   Abilities can = {};
-  bool needs_hdf5 = false;  // a library that is found at run time
+  bool needs_hdf5 = false;  // it needs a library that is found at run time
 };
 
 inline constexpr std::string_view kAllTypes =
@@ -105,14 +106,14 @@ inline std::vector<Flavour> flavours() {
   return all;
 }
 
-// Where one element is: in a file of the store, or in the file itself, "".
+// The position of one element: a file of the store, or "" for the file itself, and an offset.
 struct ElementPosition {
   std::string file;
   int64_t offset = 0;
   auto operator<=>(const ElementPosition& other) const = default;
 };
 
-// Of every element in C order; none where elements have no bytes of their own, or are nowhere.
+// The position of each element in C order; none if elements are coded or have no positions.
 inline std::optional<std::vector<ElementPosition>> places_of(const Description& found) {
   const auto* strided = std::get_if<StridedLayout>(&found.places);
   const auto* chunked = std::get_if<ChunkedLayout>(&found.places);
@@ -154,7 +155,7 @@ inline std::optional<std::vector<ElementPosition>> places_of(const Description& 
   return places;
 }
 
-// What every file of a store holds, or the file itself under "".
+// The content of each file of a store, by name; a single file has the name "".
 using Tree = std::map<std::string, std::string>;
 
 inline Tree tree_of(const std::string& path) {
@@ -167,7 +168,7 @@ inline Tree tree_of(const std::string& path) {
   return found;
 }
 
-// Writes elements, one behind the other in C order, as anybody does who knows nothing but their places.
+// Writes elements, which are in C order in `bytes`, by their positions alone.
 inline void write_elements(const Description& found, const std::string& bytes) {
   const auto places = places_of(found);
   ASSERT_TRUE(places) << found.name();
@@ -181,7 +182,7 @@ inline void write_elements(const Description& found, const std::string& bytes) {
   }
 }
 
-// Bytes behind the end of a file, and files that are not there, are zeros.
+// Bytes after the end of a file, and missing files, read as zeros.
 inline std::string read_elements(const Description& found) {
   const auto places = places_of(found);
   if (!places) return "it is nowhere";
@@ -198,7 +199,7 @@ inline std::string read_elements(const Description& found) {
   return elements;
 }
 
-// Bytes for all elements of an array, none of them zero.
+// Bytes for all elements of an array; no byte is zero.
 inline std::string numbered(const Description& found, int first = 0) {
   std::string bytes(static_cast<size_t>(element_count(found.shape) * found.type.bytes), '\0');
   for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(1 + (static_cast<size_t>(first) + i) % 250);
@@ -231,7 +232,7 @@ class ContractTest : public testing::TestWithParam<Flavour> {
   static const Abilities& can() { return GetParam().can; }
   static const Format& format() { return format_named(GetParam().format); }
 
-  // An array as this flavour stores it: in chunks that do not divide it, say.
+  // An array as this flavour stores it, for example in chunks that do not divide its shape.
   static NewArray array(const std::string& name, Shape shape, const std::string& type = "<f4") {
     NewArray made{.shape = std::move(shape), .type = ElementType::parse(type)};
     if (!can().has_names) return made;
@@ -257,7 +258,7 @@ class ContractTest : public testing::TestWithParam<Flavour> {
     return made;
   }
 
-  // One whose first dimension grows from nothing.
+  // An array whose first dimension is unlimited.
   static NewArray growing(const std::string& name, std::vector<std::string> dimensions, Shape shape,
                           const std::string& type = "<f4") {
     NewArray made = along(std::move(dimensions), array(name, std::move(shape), type));
@@ -280,7 +281,7 @@ class ContractTest : public testing::TestWithParam<Flavour> {
     return format().refusals(contents);
   }
 
-  // As others open it. What a raw file holds is for its reader to say.
+  // The file as another program opens it. A raw file needs a description.
   std::unique_ptr<FormatFile> reopened() const {
     if (format().describes_itself()) return format_of(path_).open(path_, nullptr);
     const NewArray& array = asked_.front();
@@ -295,7 +296,7 @@ class ContractTest : public testing::TestWithParam<Flavour> {
     return *found;
   }
 
-  // What `work` changes is committed.
+  // Commits the changes that `work` makes.
   template <typename Work>
   void change(const Work& work) const {
     Changes changes(path_, {});

@@ -1,4 +1,4 @@
-// Changes of a file of any format that are not committed are taken back, also after a kill, byte for byte.
+// In files of any format, changes that are not committed are undone byte for byte, also after a kill.
 #include "formats/contract_for_tests.h"
 
 namespace swath::formats {
@@ -14,7 +14,7 @@ class ContractOfJournals : public ContractTest {
     before_ = tree_of(path_);
   }
 
-  // One change after another, of every kind.
+  // One change of each kind.
   std::vector<std::function<void(FormatFile&)>> steps() const {
     return {[](FormatFile& file) { file.contents(); },
             [this](FormatFile& file) { file.add(growing("u", {"time", "y"}, {0, 5})); },

@@ -1,5 +1,5 @@
-// Where a format says that elements are: what is written there is read by whoever opens the file, and nothing else
-// changes.
+// The positions of elements that a format reports: elements that are written there are read back after the file is
+// opened again, and nothing else changes.
 #include <set>
 
 #include "formats/contract_for_tests.h"
@@ -9,7 +9,7 @@ namespace {
 
 class ContractOfPlaces : public ContractTest {
  protected:
-  // Arrays of several shapes and types, of which none divides into whole chunks; one that grows in between.
+  // Arrays of several shapes and types, whose shapes the chunks do not divide; some of them grow.
   std::vector<NewArray> several() const {
     if (!can().has_names) return {array("", {5, 7})};
     std::vector<NewArray> found{
@@ -27,7 +27,7 @@ class ContractOfPlaces : public ContractTest {
     });
   }
 
-  // The bytes of all files but those of some elements, which become zeros.
+  // The bytes of all files, with the bytes of these elements set to zero.
   static Tree without(Tree tree, const std::vector<ElementPosition>& places, int64_t bytes) {
     for (const ElementPosition& place : places) {
       std::string& content = tree[place.file];
@@ -52,7 +52,7 @@ TEST_P(ContractOfPlaces, ElementsAreReadWhereTheyWereWrittenAndNothingElseChange
     written[array.path()] = numbered(found, static_cast<int>(written.size()));
     write_elements(found, written[array.path()]);
     Tree after = without(tree_of(path_), *places, found.type.bytes);
-    for (auto& [file, content] : after) {  // a chunk of a store is a file, whose end may be a hole
+    for (auto& [file, content] : after) {  // a chunk of a store is a file, and its end may be missing
       if (!file.empty() && before.contains(file)) content.resize(std::max(content.size(), before.at(file).size()));
     }
     EXPECT_EQ(after, before) << array.path();
@@ -122,7 +122,7 @@ TEST_P(ContractOfPlaces, CodedChunksGetPlacesThatNobodyElseHas) {
   EXPECT_EQ(content.substr(static_cast<size_t>(offsets[1]), 20), std::string(20, 'B'));
   EXPECT_EQ(content.substr(static_cast<size_t>(offsets[0]), 10), std::string(10, 'A'));
   EXPECT_EQ(described("a").shape, (Shape{5, 7}));
-  // One that is stored again in as many bytes, with other codecs left out.
+  // A chunk is stored again in the same number of bytes, but skips other codecs.
   change([&](FormatFile& file) {
     const std::vector<NewChunk> again{{{0, 0}, 10, 2, true}};
     file.place_chunks("t", {4, 7}, again);

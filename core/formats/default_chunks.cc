@@ -6,7 +6,7 @@
 namespace swath::formats {
 namespace {
 
-constexpr int64_t kGrowingBytes = int64_t{1} << 16;  // of a chunk of an array that grows, where its rows are small
+constexpr int64_t kGrowingBytes = int64_t{1} << 16;  // bytes of a chunk of an array that grows and has small rows
 constexpr int64_t kGrowingRowsMax = int64_t{1} << 10;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Chunks of a size that suits, where nobody says which.
+// The default shape of chunks.
 #pragma once
 
 #include <cstdint>
@@ -8,15 +8,15 @@
 
 namespace swath::formats {
 
-// Half of a length, at least.
+// Half of a length, but at least 1.
 int64_t half(int64_t length);
 
-// Chunks of at most so many bytes, or of one element: the longest dimensions become `shorter`. A dimension of length 0
-// is one that grows: a chunk holds one row of it, or more of small ones.
+// The shape of chunks of at most this many bytes, or of one element: `shorter` shortens the longest dimension until
+// they fit. A dimension of length 0 grows: a chunk has one row of it, or more if rows are small.
 Shape default_chunks(const Shape& shape, int64_t element_bytes, int64_t bytes_max,
                      const std::function<int64_t(int64_t)>& shorter = half);
 
-// The product of lengths and of an element's bytes; the largest number there is where it would be beyond that.
+// The product of the lengths and the bytes of an element; INT64_MAX if it is beyond that.
 int64_t bytes_of_box(const Shape& shape, int64_t element_bytes);
 
 }  // namespace swath::formats

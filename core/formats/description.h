@@ -1,4 +1,4 @@
-// What a format says about one array of a file: all that a rank needs to tell the others.
+// The description of one array of a file: rank 0 reads it, and sends it to the other ranks.
 #pragma once
 
 #include <cstddef>
@@ -21,55 +21,55 @@ struct StridedLayout {
   std::vector<int64_t> strides;  // bytes
 };
 
-// C-ordered chunks, each one contiguous range; a chunk at the edge is stored whole. One offset a chunk of the grid, in
-// C order; -1 where it is not in the file: its elements read as the fill value.
+// Chunks in C order, each one contiguous range; a chunk at the edge is stored whole. There is one offset for each chunk
+// of the grid, in C order; -1 means that the chunk is not in the file, and its elements read as the fill value.
 struct ChunkedLayout {
   Shape chunk_shape;
   std::vector<int64_t> offsets;
 };
 
-// All chunks one behind the other from byte `offset` on, in C order of their grid.
+// All chunks follow each other from byte `offset` on, in C order of their grid.
 struct TiledLayout {
   int64_t offset = 0;
   Shape chunk_shape;
 };
 
-// Chunks whose bytes are coded, or whose places only reading tells: core/chunks.
+// Chunks that are coded, or whose offsets are known only after a read: core/chunks.
 struct CodedLayout {
-  std::string path;  // of the file with the table, or of the folder with the files
+  std::string path;  // the path of the file with the table, or of the folder with the files
   Shape chunk_shape;
-  std::vector<int> order;  // its dimensions from slowest to fastest, inside a decoded chunk
+  std::vector<int> order;  // the dimensions of a decoded chunk, from slowest to fastest
   std::vector<Codec> codecs;
   std::variant<ChunkTable, ChunkFiles, Shards> places;
 };
 
-// Bytes that only the format's own library reaches; `reason` says why, "chunks are compressed (szip)".
+// Bytes that only the format's own library can read; `reason` says why, "chunks are compressed (szip)".
 struct LibraryLayout {
   std::string reason;
-  std::optional<Shape> chunk_shape;          // what the library reads at once
-  std::optional<std::vector<Codec>> codecs;  // none where Swath does not know all of them
+  std::optional<Shape> chunk_shape;          // the box that the library reads at once
+  std::optional<std::vector<Codec>> codecs;  // none if Swath does not know all of them
 };
 
 using StorageLayout = std::variant<StridedLayout, ChunkedLayout, TiledLayout, CodedLayout, LibraryLayout>;
 
 struct Description {
   std::string path;                     // the file, or the folder of a Zarr store
-  std::string format;                   // "raw", "npy", "netcdf-classic", "hdf5" (which netCDF-4 is, too) or "zarr"
-  std::optional<std::string> variable;  // none where the format holds one array without a name
+  std::string format;                   // "raw", "npy", "netcdf-classic", "hdf5" (netCDF-4, too) or "zarr"
+  std::optional<std::string> variable;  // none if the format holds one array without a name
   Shape shape;
   ElementType type = {};
   StorageLayout places;
-  std::vector<std::byte> fill;  // one element: what those read as that were never stored
+  std::vector<std::byte> fill;  // one element: the value of elements that were never stored
   Attributes attributes;
-  int64_t end = 0;                      // how many bytes long the file must be to hold the bytes; 0: nothing is stored
-  std::vector<std::string> dimensions;  // empty where the file names none
-  std::vector<bool> unlimited;          // whether each may grow; empty for none of them
-  // What the file has room for, where that is less than `shape`: an array of netCDF-4 is as long as its dimensions, and
-  // what nobody has written of it reads as the fill value. None where it has room for all.
+  int64_t end = 0;                      // the length that the file must have, in bytes; 0: no elements are stored
+  std::vector<std::string> dimensions;  // empty if the file has no names
+  std::vector<bool> unlimited;          // whether each dimension may grow; empty if none may
+  // The shape that has space in the file, if it is less than `shape`: a netCDF-4 array is as long as its dimensions,
+  // and elements that were not written read as the fill value. None if all elements have space.
   std::optional<Shape> stored_shape;
   OtherAttributes other_attributes;
 
-  // In messages: its path, and its variable behind a colon.
+  // The name for messages: the path, a colon, and the variable.
   std::string name() const { return variable ? path + ":" + *variable : path; }
 };
 

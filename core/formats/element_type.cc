@@ -12,13 +12,13 @@ namespace {
   throw Error(ErrorKind::kFormat, "no type of elements: '" + std::string(text) + "'; expected one such as <f4 or |S8");
 }
 
-// Of one number of a value, which is what a byte order turns round: a complex number has two, text one a character.
+// The bytes of one number whose order is swapped: a complex number has two such numbers, text one for each character.
 int64_t bytes_turned(const ElementType& type) {
   if (type.kind == 'c') return type.bytes / 2;
   return type.kind == 'U' ? 4 : type.bytes;
 }
 
-// Of whole numbers only: what is left over stays.
+// Swaps whole numbers only: bytes left over at the end stay as they are.
 void swap_numbers(std::span<std::byte> numbers, int64_t bytes) {
   for (int64_t at = 0; at + bytes <= std::ssize(numbers); at += bytes) {
     std::reverse(numbers.begin() + at, numbers.begin() + at + bytes);

@@ -28,7 +28,7 @@ FreshFile::~FreshFile() {
   if (is_kept_) return;
   try {
     file_calls::remove_file(path_);
-  } catch (const Refusal&) {  // NOLINT(bugprone-empty-catch): the error that brought us here is thrown
+  } catch (const Refusal&) {  // NOLINT(bugprone-empty-catch): the caller gets the first error
   }
 }
 
@@ -54,7 +54,7 @@ std::vector<FileRange> stored_ranges(int descriptor, FileRange range) {
   range.end = std::min<int64_t>(range.end, file_calls::status_of(descriptor).st_size);
   for (int64_t at = range.begin; at < range.end;) {
     int64_t data = lseek(descriptor, at, SEEK_DATA);
-    if (data < 0 && errno == ENXIO) break;  // no data from there on
+    if (data < 0 && errno == ENXIO) break;  // there are no more data
     int64_t hole = data < 0 ? -1 : lseek(descriptor, data, SEEK_HOLE);
     if (data < 0 || hole < 0) {
       data = at;

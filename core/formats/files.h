@@ -1,4 +1,4 @@
-// Making and sizing the files of any format, with errors that name the path.
+// Creates files of any format and changes their lengths; errors name the path.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,7 @@
 
 namespace swath::formats {
 
-// An empty file that was not there before, removed again unless it is kept. Throws Error{kStore}: with EEXIST where
-// the name is taken.
+// Creates an empty file, and removes it again unless it is kept. Throws Error{kStore}, with EEXIST if the name exists.
 class FreshFile {
  public:
   explicit FreshFile(std::string path);
@@ -19,9 +18,9 @@ class FreshFile {
   FreshFile(const FreshFile&) = delete;
   FreshFile& operator=(const FreshFile&) = delete;
 
-  // Writes behind what was written before.
+  // Writes after the bytes that were written before.
   void write(const std::string& bytes);
-  // Makes the file so long that it has `bytes`: what is new is a hole that reads as zeros.
+  // Makes the file at least this long: the new part is a hole, which reads as zeros.
   void extend(int64_t bytes);
   void keep() { is_kept_ = true; }
 
@@ -31,9 +30,9 @@ class FreshFile {
   bool is_kept_ = false;
 };
 
-// Makes an open file, which is called `path` in errors, at least so long, without writing.
+// Makes an open file at least this long, without writing; errors call it `path`.
 void extend(const std::string& path, int descriptor, int64_t bytes);
-// The same of a file by its name.
+// The same for a file by its name.
 void extend(const std::string& path, int64_t bytes);
 
 // A part of a file: [begin, end).
@@ -43,13 +42,13 @@ struct FileRange {
   bool operator==(const FileRange& other) const = default;
 };
 
-// The parts of a range of an open file that are not holes; all of it where the file system does not tell.
+// The parts of a range of an open file that are not holes; the whole range if the file system does not report holes.
 std::vector<FileRange> stored_ranges(int descriptor, FileRange range);
 
-// Makes a range of an open file zeros. Holes stay holes, and the file does not grow. Throws Refusal.
+// Sets a range of an open file to zeros. Holes stay holes, and the file does not grow. Throws Refusal.
 void clear(int descriptor, FileRange range);
 
-// Throws Error{kFormat}, with both numbers, for a file that is too short for the data.
+// Throws Error{kFormat}, with both lengths, if the file is too short for the data.
 void check_whole(const Description& description, int64_t file_bytes);
 
 }  // namespace swath::formats

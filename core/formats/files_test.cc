@@ -15,12 +15,12 @@ namespace {
 
 TEST(FilesTest, ARangeIsClearedAndNothingElse) {
   const std::string path = testing::TempDir() + "swath_cleared_" + std::to_string(getpid());
-  const std::string before((9 << 20) + 5, 'x');  // more than is written at a time
+  const std::string before((9 << 20) + 5, 'x');  // more than one write
   std::ofstream(path, std::ios::binary) << before;
   {
     const Descriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
     clear(file.get(), {3, (9 << 20) + 1});
-    clear(file.get(), {std::ssize(before), std::ssize(before) + 10});  // behind the end: it does not grow
+    clear(file.get(), {std::ssize(before), std::ssize(before) + 10});  // after the end: the file does not grow
   }
   std::ifstream read(path, std::ios::binary);
   const std::string after{std::istreambuf_iterator<char>(read), {}};

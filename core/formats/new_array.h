@@ -1,4 +1,4 @@
-// What a format is asked to make: arguments that were checked.
+// Checked arguments of a new array, for a format.
 #pragma once
 
 #include <algorithm>
@@ -25,33 +25,34 @@ struct NewArray {
   std::optional<std::string> variable;         // its path; none: "data"
   std::optional<std::vector<std::string>> dimensions;
   Attributes attributes;
-  std::optional<Shape> chunks;  // none: one contiguous array, or what the format makes by itself
+  std::optional<Shape> chunks;  // none: one contiguous array, or the default of the format
   std::optional<Shape> shards;
-  // In the order of encoding: what to do to the bytes of a chunk. None: what the format does by itself.
+  // The codecs of a chunk, in the order of encoding. None: the default of the format.
   std::optional<std::vector<Codec>> codecs;
-  // Of Zarr version 3: those codecs that are not registered there become registered ones, which every reader has.
+  // Zarr version 3 only: replaces codecs that are not registered by registered ones, which every reader has.
   bool only_registered_codecs = true;
   std::vector<bool> unlimited;  // whether each dimension may grow; empty: none of them
-  // Of HDF5, in chunks: as long as each dimension may become, none for without end; empty: as `unlimited` says.
+  // Chunked HDF5 only: the largest length of each dimension, none for unlimited; empty: as `unlimited` says.
   std::vector<std::optional<int64_t>> maxshape;
-  bool marks_fill = true;  // whether `fill` says where data are missing, too: the attribute _FillValue
-  // The attribute _FillValue where it is no value of `type`: stored as it is.
+  bool marks_fill = true;  // `fill` also marks missing data: the attribute _FillValue
+  // The attribute _FillValue if it is no value of `type`: it is stored as it is.
   std::optional<AttributeValue> stated_fill;
   std::optional<Enumeration> enumeration;
 
   std::string path() const { return variable.value_or("data"); }
   bool grows(size_t axis) const { return axis < unlimited.size() && unlimited[axis]; }
   bool grows() const { return std::find(unlimited.begin(), unlimited.end(), true) != unlimited.end(); }
-  // Whether it may become longer, with an end or without.
+  // Whether the dimension may grow, up to a limit or without one.
   bool may_grow() const { return grows() || !maxshape.empty(); }
 };
 
-// Everything that a new file is to hold but the elements. Unlike those that are added one by one, variables that grow
-// are as long as they are to be at first.
+// The contents of a new file, without the elements. Unlike variables that are added one by one, a variable that grows
+// has its first length here.
 struct NewContents {
-  std::string flavour;        // what follows the colon of a format, "cdf5" of "netcdf-classic:cdf5"; "" for the usual
-  std::vector<Group> groups;  // the file itself, "", first; each before the groups in it
-  std::vector<NewArray> arrays;  // in the order in which they are made
+  // the text after the colon of a format, "cdf5" of "netcdf-classic:cdf5"; "" for the default
+  std::string flavour;
+  std::vector<Group> groups;     // the file itself, "", is first; each group precedes the groups in it
+  std::vector<NewArray> arrays;  // in the order of their creation
 };
 
 }  // namespace swath::formats

@@ -1,4 +1,4 @@
-// What a file without a header holds: whoever opens it says so.
+// The content of a file without a header, as its caller describes it.
 #pragma once
 
 #include <cstdint>

@@ -9,7 +9,7 @@
 namespace swath::formats {
 namespace {
 
-// Of a dense array of single bytes whose dimensions vary in `order`, slowest first.
+// The strides of a dense array of single bytes; `order` lists its dimensions from slowest to fastest.
 Shape strides_of(const Shape& shape, const std::vector<int>& order) {
   Shape strides(shape.size());
   int64_t step = 1;

@@ -1,4 +1,4 @@
-// What formats cannot store, said in the same words by all of them. Each throws Error{kArgument}.
+// Errors for what formats cannot store, with the same text in all formats. Each function throws Error{kArgument}.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace swath::formats {
 
-// Unless the elements follow each other in C order.
+// Throws unless the elements follow each other in C order.
 void refuse_other_orders(const NewArray& array, const std::string& format);
-// Where it has chunks, or what only chunks have.
+// Throws if the array has chunks, or options that only chunks have.
 void refuse_chunks(const NewArray& array, const std::string& format);
-// Where it asks for shards or codecs.
+// Throws if the array has shards or codecs.
 void refuse_codecs(const NewArray& array, const std::string& format);
 
 // "(2, 3)", "(2,)", "()", as Python shows a tuple.

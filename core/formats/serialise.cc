@@ -11,7 +11,7 @@
 namespace swath::formats {
 namespace {
 
-// One overload a type for writing, one function a type for reading, both in the same order of members.
+// There is one overload per type for writing, and one function per type for reading; both use the order of the members.
 
 void write(ByteWriter& writer, const ElementType& type);
 void write(ByteWriter& writer, const ElementField& field);
@@ -100,7 +100,7 @@ ElementField read_field(ByteReader& reader) {
   return field;
 }
 
-// By the place of its type in the variant, as the values of all variants here.
+// The index of the type in the variant comes first, as for all variants here.
 void write(ByteWriter& writer, const AttributeValue& value) {
   writer.put(static_cast<int64_t>(value.index()));
   if (const auto* text = std::get_if<std::string>(&value)) write(writer, *text);

@@ -1,4 +1,4 @@
-// Descriptions and contents as bytes: rank 0 reads them in the file, and tells the other ranks.
+// Descriptions and contents as bytes: rank 0 reads them from the file, and sends them to the other ranks.
 #pragma once
 
 #include <cstddef>
@@ -14,11 +14,11 @@ namespace swath::formats {
 std::vector<std::byte> serialise(const Description& description);
 std::vector<std::byte> serialise(const Contents& contents);
 
-// Throw Error{kFormat} for anything that serialise() has not made.
+// Both throw Error{kFormat} for bytes that serialise() did not make.
 Description parse_description(std::span<const std::byte> bytes);
 Contents parse_contents(std::span<const std::byte> bytes);
 
-// The same as parts of what else is said.
+// The same, as parts of a longer message.
 void put(ByteWriter& writer, const Description& description);
 void put(ByteWriter& writer, const Contents& contents);
 Description next_description(ByteReader& reader);

@@ -11,7 +11,7 @@ bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC
 
 }  // namespace
 
-// Overlong forms, surrogates and what is beyond U+10FFFF show in the first two bytes.
+// The first two bytes are enough to detect overlong forms, surrogates and code points beyond U+10FFFF.
 size_t character_bytes(std::string_view text) {
   const auto first = static_cast<unsigned char>(text[0]);
   if (first < 0x80) return 1;

@@ -1,4 +1,4 @@
-// Text as files have it, and as messages show it.
+// Text in files and in messages.
 #pragma once
 
 #include <cstddef>
@@ -7,18 +7,18 @@
 
 namespace swath::formats {
 
-// Of the UTF-8 character that `text`, which is not empty, begins with; 0 where it begins with none. Overlong forms,
-// surrogates and what is beyond U+10FFFF are none.
+// The number of bytes of the UTF-8 character at the begin of `text`, which is not empty; 0 if there is no valid one.
+// Overlong forms, surrogates and code points beyond U+10FFFF are not valid.
 size_t character_bytes(std::string_view text);
 bool is_utf8(std::string_view text);
 
-// UTF-8, as formats ask for, or Latin-1, as old files have it, as UTF-8. Zero bytes at the end are left out, which are
-// the end of a C string.
+// Converts stored text to UTF-8: it is UTF-8 already, or Latin-1 in old files. Zero bytes at the end, as C strings have
+// them, are left out.
 std::string text_of(std::string_view stored);
-// The other way: of text that text_of() has made from Latin-1.
+// The inverse, for text that text_of() made from Latin-1.
 std::string latin1_of(std::string_view text);
 
-// As a message shows what a file or a caller says: control characters, and bytes that are no UTF-8, as \x1f.
+// Text for messages: control characters, and bytes that are not UTF-8, become \x1f.
 std::string escaped(std::string_view text);
 // The same in quotes.
 std::string quoted(std::string_view text);

@@ -19,9 +19,9 @@
 namespace swath::formats::netcdf {
 namespace {
 
-constexpr size_t kNumpyDimensionsMax = 64;  // of an array
+constexpr size_t kNumpyDimensionsMax = 64;  // the maximum for an array
 
-// Whether the writer could not go back to say how many records there are: their number follows from the file's size.
+// Whether the header has no number of records (streaming): the length of the file gives the number.
 bool is_streaming(const std::string& stored, int version) {
   const std::string_view records =
       std::string_view(stored).substr(kRecordsAt, static_cast<size_t>(count_bytes(version)));
@@ -34,7 +34,7 @@ std::string big_endian(int64_t value, int bytes) {
   return text;
 }
 
-// An open file to read metadata from, also one in a pool.
+// An open file whose metadata are read; also a file in a pool.
 class Source {
  public:
   explicit Source(const std::string& path) : engine_(open_engine(path, OpenMode::kRead, {})), size_(engine_->size()) {}
@@ -70,7 +70,8 @@ void ClassicFile::refresh() {
   std::string stored;
   Header header = read_header(path_, file.size(), [&](int64_t offset, std::span<std::byte> target) {
     const int64_t bytes = file.read(offset, target);
-    stored.append(reinterpret_cast<const char*>(target.data()), static_cast<size_t>(bytes));  // they follow each other
+    // the reads follow each other without gaps
+    stored.append(reinterpret_cast<const char*>(target.data()), static_cast<size_t>(bytes));
     return bytes;
   });
   stored.resize(static_cast<size_t>(header.header_bytes));
@@ -157,7 +158,7 @@ Description ClassicFile::described(const StoredVariable& variable, int64_t recor
   int64_t step = found.type.bytes;
   for (size_t axis = found.shape.size(); axis-- > (variable.is_record ? 1 : 0);) {
     places.strides[axis] = step;
-    step *= std::max<int64_t>(found.shape[axis], 1);  // within 64 bits: the header was checked
+    step *= std::max<int64_t>(found.shape[axis], 1);  // it fits into 64 bits: the header was checked
   }
   if (variable.is_record) places.strides.front() = header_.record_bytes;
   found.places = std::move(places);
@@ -191,7 +192,7 @@ void ClassicFile::rewrite_with(Change change) {
   Changes& journal = changes();
   check_has_all_data();
   const Version before = Version::of(header_);
-  stored_.clear();  // what is known is not true any more, and is read again where this fails
+  stored_.clear();  // the header in memory is not valid during the change; after an error it is read again
   change();
   assign_begins(header_);
   const Rewritten rewritten = rewrite(journal, before, header_);
@@ -251,8 +252,8 @@ void ClassicFile::set_length(const std::string& dimension, int64_t rows) {
   const std::string number = big_endian(rows, count_bytes(header_.version));
   store_errors(path_, "change", [&] {
     const Descriptor file = file_calls::open_file(path_, O_RDWR);
-    // Where nothing can be taken back yet, one write of the number lets all rows be there, or none. Else the file may
-    // be cut to what it was, and must have no more records then.
+    // Before the first record of the journal, one write of the number makes all rows visible, or none. After it, an
+    // undo may cut the file, so it must restore the number of records, too.
     if (journal.has_begun()) journal.keep(file.get(), kRecordsAt, std::ssize(number));
     formats::extend(path_, file.get(), longer.file_end());
     file_calls::write_at(file.get(), number, kRecordsAt);

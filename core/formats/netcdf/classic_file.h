@@ -1,4 +1,4 @@
-// One netCDF classic file whose header is kept: it is read again only where the file has another one.
+// An open netCDF classic file with its header in memory: the header is read again only if it differs in the file.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace swath::formats::netcdf {
 
 class ClassicFile : public FormatFile {
  public:
-  // Throws Error{kFormat}, with the byte and the field, for a header that cannot be true.
+  // Throws Error{kFormat}, with the byte and the field, if the header is false.
   ClassicFile(std::string path, Changes* changes);
 
   const Contents& contents() override;
@@ -28,18 +28,18 @@ class ClassicFile : public FormatFile {
   bool has_replaced_file() override { return std::exchange(has_replaced_, false); }
 
  private:
-  // Reads the header where the file has another one than the one that is known. Everything begins with it: another
-  // process, or a change that was taken back, may have written it.
+  // Reads the header again if it differs in the file. Every operation calls this first: another process, or an undo,
+  // may have written the header.
   void refresh();
   void take_header(Header header, std::string stored);
-  // Changes the header by `change`, and then the file. Where it throws the file is as it was.
+  // Changes the header by `change`, and then the file. After an error the file is as it was before.
   template <typename Change>
   void rewrite_with(Change change);
   Changes& changes();
-  // Throws Error{kFormat} for a file that lacks data: it must not be made long enough by zeros.
+  // Throws Error{kFormat} if data are missing at the end: a longer file would have zeros there.
   void check_has_all_data() const;
   size_t index_of(const std::optional<std::string>& variable);
-  // With as many records as told.
+  // The description of a variable with this number of records.
   Description described(const StoredVariable& variable, int64_t records) const;
   Dimension counted(const StoredDimension& dimension, int64_t records) const;
   void list_contents();
@@ -47,7 +47,7 @@ class ClassicFile : public FormatFile {
   const std::string path_;
   Changes* const changes_;
   Header header_ = {};
-  std::string stored_ = {};  // the header's bytes in the file; empty where it must be read
+  std::string stored_ = {};  // the bytes of the header in the file; empty if it must be read
   int64_t file_bytes_ = 0;
   std::unordered_map<std::string, size_t> index_ = {};  // of the variables, by name
   std::optional<Contents> contents_ = {};

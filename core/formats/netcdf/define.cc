@@ -13,21 +13,21 @@
 namespace swath::formats::netcdf {
 namespace {
 
-// Sums and products of lengths that are checked afterwards.
+// For sums and products of lengths that are checked afterwards.
 __extension__ using Wide = __int128;
 
-constexpr int64_t kDataAlign = 4096;                   // where data, and large variables, begin: whole pages
-constexpr int64_t kAlignedBytesMin = 16 * kDataAlign;  // of a fixed variable that begins so
-constexpr int64_t kRoomBytes = 8192;                   // behind a header, at least, for what is to come
-constexpr int64_t kNowhere = 0;                        // no data can begin there
+constexpr int64_t kDataAlign = 4096;                   // data, and large variables, begin at whole pages
+constexpr int64_t kAlignedBytesMin = 16 * kDataAlign;  // a fixed variable of at least this size begins at a page
+constexpr int64_t kRoomBytes = 8192;                   // the least free space after a header, for later changes
+constexpr int64_t kNowhere = 0;                        // not placed yet: no data begin at byte 0
 constexpr Wide kOffsetLimit = Wide{1} << 63;
 
-// What a version can tell.
+// The limits of a version of the format.
 struct Bounds {
   int64_t length;
   int64_t records;
   int64_t begin;
-  int64_t slab_bytes;  // of a variable, or one record of it, behind which another begins
+  int64_t slab_bytes;  // of a variable, or of one record of it, that another one follows
 };
 
 Bounds bounds_of(int version) {
@@ -50,7 +50,7 @@ std::string cdf(int version) { return "CDF-" + std::to_string(version); }
 
 // ---- dimensions -----------------------------------------------------------------------------------------------------
 
-// A dimension as a new variable needs it.
+// A dimension that a new variable asks for.
 struct Wanted {
   std::string name;
   int64_t length = 0;
@@ -84,7 +84,7 @@ void check_new(int version, const Dimensions& dimensions, const Wanted& wanted) 
   }
 }
 
-// Throws where a dimension that is there, of this length, cannot be the one that is wanted.
+// Throws if the existing dimension, of this length, does not fit the wanted one.
 void check_same(const StoredDimension& there, int64_t length, const Wanted& wanted, bool is_first) {
   if (there.is_unlimited() && !is_first) {
     fail_argument("dimension " + there.name +
@@ -98,7 +98,7 @@ void check_same(const StoredDimension& there, int64_t length, const Wanted& want
                 ": give the same length, or another name");
 }
 
-// The name of an invented dimension that is the same, of the records, or of a new one. `taken`: indices.
+// A name for a dimension: that of the records, of an equal dimension whose index is not in `taken`, or a new one.
 std::string invented_name(const Dimensions& dimensions, const Wanted& wanted, const std::vector<int64_t>& taken) {
   const auto records = find_unlimited(dimensions);
   if (records != dimensions.end() && wanted.is_unlimited) return records->name;
@@ -113,7 +113,7 @@ std::string invented_name(const Dimensions& dimensions, const Wanted& wanted, co
 
 bool grows(const NewArray& array, size_t axis) { return array.grows(axis) || (axis == 0 && array.shape[axis] == 0); }
 
-// Adds the dimensions that are new, and returns the indices of the variable's own.
+// Adds the dimensions that are new, and returns the indices of all dimensions of the variable.
 std::vector<int64_t> add_dimensions_of(const NewArray& array, const Header& header, Dimensions& dimensions) {
   std::vector<int64_t> indices;
   for (size_t axis = 0; axis < array.shape.size(); ++axis) {
@@ -139,11 +139,11 @@ std::vector<int64_t> add_dimensions_of(const NewArray& array, const Header& head
 
 // ---- sizes ----------------------------------------------------------------------------------------------------------
 
-// Throws where it is beyond 64 bits.
+// Throws if the number of bytes is beyond 64 bits.
 int64_t slab_bytes_of(const Dimensions& dimensions, const StoredVariable& variable, int version) {
   Wide bytes = type_bytes(variable.type);
   for (size_t axis = variable.is_record ? 1 : 0; axis < variable.dimensions.size(); ++axis) {
-    // A product that is beyond 64 bits is told as it is there, which 128 bits can hold.
+    // The product stops beyond 64 bits; the error shows it, and 128 bits hold it.
     if (bytes < kOffsetLimit) bytes *= dimensions[static_cast<size_t>(variable.dimensions[axis])].length;
   }
   if (bytes < kOffsetLimit) return static_cast<int64_t>(bytes);
@@ -152,7 +152,7 @@ int64_t slab_bytes_of(const Dimensions& dimensions, const StoredVariable& variab
                 " none may take so many, for 64-bit offsets end before; choose smaller dimensions");
 }
 
-// Throws for a large variable that is not the last one, as netCDF's library does (NC_EVARSIZE).
+// Throws if a large variable is not the last one, as netCDF's library does (NC_EVARSIZE).
 void check_sizes(const Header& header) {
   const int64_t slab_bytes_max = bounds_of(header.version).slab_bytes;
   const StoredVariable* last_fixed = nullptr;
@@ -173,7 +173,7 @@ void check_sizes(const Header& header) {
   }
 }
 
-// Those of a single variable are not padded.
+// The records of a single record variable are not padded.
 int64_t record_bytes_of(const Header& header) {
   Wide together = 0;
   int64_t alone = 0;
@@ -194,8 +194,8 @@ int64_t record_bytes_of(const Header& header) {
 // ---- places ---------------------------------------------------------------------------------------------------------
 
 struct FirstData {
-  Wide shift;  // of all data that are there
-  Wide begin;  // where the first may begin
+  Wide shift;  // the distance that all existing data move
+  Wide begin;  // the first byte that data may use
 };
 
 FirstData first_data_of(const Header& header, int64_t header_bytes) {
@@ -207,7 +207,7 @@ FirstData first_data_of(const Header& header, int64_t header_bytes) {
   return {begin - first, begin};
 }
 
-// Fills in where the fixed variables begin; returns where the last of them ends.
+// Sets the offsets of the fixed variables; returns the end of the last one.
 Wide assign_fixed(const Header& header, const FirstData& data, std::vector<Wide>& begins) {
   Wide end = data.begin;
   for (size_t i = 0; i < begins.size(); ++i) {
@@ -373,7 +373,7 @@ void assign_begins(Header& header) {
 }
 
 std::vector<Move> moves(const DataLayout& before, const DataLayout& after, int64_t file_bytes) {
-  using Begins = std::optional<std::pair<int64_t, int64_t>>;  // before and after, of the first variable
+  using Begins = std::optional<std::pair<int64_t, int64_t>>;  // the offsets of the first variable before and after
   Begins records;
   Begins fixed;
   int64_t fixed_end = 0;

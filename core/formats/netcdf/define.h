@@ -1,8 +1,8 @@
-// What changes in the header of a netCDF classic file: variables, dimensions and attributes, and where data then lie.
+// Changes of the header of a netCDF classic file: variables, dimensions, attributes, and the new offsets of the data.
 //
-// Pure: no file is touched. Data follow each other as netCDF's library wants them, which opens no other file: the fixed
-// variables in the order of the header, then the records, each of which holds the record variables in that order.
-// Each function throws Error{kArgument} for what the version cannot store, and leaves the header as it was then.
+// Pure: these functions touch no file. Data are in the order that netCDF's library requires: the fixed variables in the
+// order of the header, then the records, each with the record variables in that order. Each function throws
+// Error{kArgument} for what the version cannot store, and then leaves the header as it was.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +15,18 @@
 
 namespace swath::formats::netcdf {
 
-// Adds a variable, with the dimensions that are not there yet; it begins nowhere before `assign_begins`. Throws
-// Error{kStore} with EEXIST where its name is taken.
+// Adds a variable, and the dimensions that do not exist yet; it has no offset before `assign_begins`. Throws
+// Error{kStore} with EEXIST if the name exists.
 void add_variable(Header& header, const NewArray& array);
 
-// Adds a dimension; where it is unlimited the header tells its length, as `records`.
+// Adds a dimension; the length of the unlimited one is the header's `records`.
 void add_dimension(Header& header, const Dimension& dimension);
 
-// Adds, replaces and (null) removes attributes of a variable, or of the file (null). A _FillValue becomes one value of
-// the variable's type.
+// Adds, replaces, or (null) removes attributes of a variable, or of the file (null). A _FillValue is converted to one
+// value of the variable's type.
 void change_attributes(Header& header, StoredVariable* variable, const Attributes& changes);
 
-// Where the data of a variable are.
+// The offsets of a variable's data.
 struct VariableData {
   int64_t begin;
   int64_t slab_bytes;
@@ -35,7 +35,7 @@ struct VariableData {
   int64_t end() const { return begin + padded(slab_bytes); }
 };
 
-// Of a whole file: all that moving its data needs to know.
+// The offsets of all data of a file.
 struct DataLayout {
   int64_t header_bytes = 0;
   int64_t records = 0;
@@ -43,34 +43,33 @@ struct DataLayout {
   std::vector<VariableData> variables = {};
 
   static DataLayout of(const Header& header, int64_t header_bytes);
-  // How long the file is, the padding of its last record included.
+  // The length of the file, including the padding of its last record.
   int64_t file_end() const;
-  // Whether records lie behind the fixed variables and have no gaps, as netCDF's library writes them.
+  // Whether the records follow the fixed variables and have no gaps, as netCDF's library writes them.
   bool is_in_order() const;
 };
 
-// Gives each variable a place behind the header. What has one keeps it where there is room. Else all data go up by as
-// much as makes room for this header and for as much again; and all records, where a new fixed variable does not fit
-// before them.
+// Gives each variable an offset after the header. Existing variables stay if there is space. If the header became too
+// long, all data move up, to make space for it and as much again; if a new fixed variable does not fit before the
+// records, the records move.
 void assign_begins(Header& header);
 
-// Pieces of a file that go to where they stand `new_step` bytes apart: never to lower offsets, nor closer.
+// Pieces of a file that move up, and are `new_step` bytes apart afterwards; offsets and distances never become smaller.
 struct Move {
   int64_t begin;     // of the first piece
-  int64_t to;        // where it goes
-  int64_t count;     // of pieces
+  int64_t to;        // the new offset of the first piece
+  int64_t count;     // of the pieces
   int64_t step;      // bytes of a piece, and from one to the next
-  int64_t new_step;  // bytes from one to the next afterwards; between them are zeros
+  int64_t new_step;  // bytes from one to the next afterwards; the gaps are zeros
 
   bool is_needed() const { return begin != to || step != new_step; }
 };
 
-// Where the data of a file of `file_bytes` go in one that has its variables, too. In this order those that are needed
-// may be carried out in place. Of records there are all that the file has bytes of, also those that are not counted
-// yet.
+// The moves of a file of `file_bytes` to another layout with the same variables. The needed ones can be done in place
+// in this order. Records are all that the file has bytes of, also those that are not counted yet.
 std::vector<Move> moves(const DataLayout& before, const DataLayout& after, int64_t file_bytes);
 
-// Throws where the version, or 64-bit offsets, cannot tell of so many records.
+// Throws if this number of records exceeds the limits of the version, or 64-bit offsets.
 void check_records(const Header& header, int64_t records);
 
 }  // namespace swath::formats::netcdf

@@ -18,18 +18,18 @@ constexpr uint32_t kDimensionTag = 10;
 constexpr uint32_t kVariableTag = 11;
 constexpr uint32_t kAttributeTag = 12;
 
-// The largest name or attribute that is read: a lie in a large file must not take its size in memory.
+// The longest name or attribute that is read: a false length in a large file must not allocate that much memory.
 constexpr uint64_t kFieldBytesMax = uint64_t{1} << 26;
-// Of one variable: NC_MAX_VAR_DIMS of netcdf.h.
+// The most dimensions of a variable: NC_MAX_VAR_DIMS of netcdf.h.
 constexpr uint64_t kDimensionsMax = 1024;
-// Of a name in a message: NC_MAX_NAME of netcdf.h.
+// The longest name in a message: NC_MAX_NAME of netcdf.h.
 constexpr size_t kShownBytesMax = 256;
 constexpr int64_t kBlockBytes = int64_t{64} << 10;
 constexpr uint64_t kOffsetMax = INT64_MAX;
 
 constexpr uint64_t padded_length(uint64_t bytes) { return (bytes + 3) / 4 * 4; }
 
-// As a message shows what a file says: no more than a name may have.
+// Text of the file for a message, cut to the length of a name.
 std::string shown(std::string_view text) {
   size_t bytes = 0;
   std::string readable;
@@ -47,7 +47,7 @@ std::string shown(const std::vector<int64_t>& lengths) {
   return text + (lengths.size() == 1 ? ",)" : ")");
 }
 
-// Takes a header apart field by field; every claim is checked against the bytes that are left.
+// Parses a header field by field, and checks each length against the bytes that are left.
 class HeaderReader {
  public:
   HeaderReader(const std::string& path, int64_t file_bytes, const ReadAt& read)
@@ -76,7 +76,7 @@ class HeaderReader {
 
   uint64_t bytes_left() const { return static_cast<uint64_t>(file_bytes_ - at_); }
 
-  // False where the file has no more.
+  // Returns false at the end of the file.
   bool read_block() {
     block_.resize(static_cast<size_t>(std::min(kBlockBytes, file_bytes_ - at_)));
     const int64_t bytes = read_(at_, std::as_writable_bytes(std::span(block_)));
@@ -84,7 +84,7 @@ class HeaderReader {
     return bytes > 0;
   }
 
-  // The next bytes. Memory grows with what was read, not with what is claimed.
+  // The next bytes. The memory grows with the bytes that were read, not with the length that the file states.
   std::string take(uint64_t bytes, const std::string& field) {
     field_at_ = at_;
     if (bytes > kFieldBytesMax) {
@@ -109,7 +109,7 @@ class HeaderReader {
     return taken;
   }
 
-  // Without its padding.
+  // The value without its padding.
   std::string take_padded(uint64_t bytes, const std::string& field) {
     std::string taken = take(padded_length(bytes), field);
     taken.resize(static_cast<size_t>(bytes));
@@ -124,7 +124,7 @@ class HeaderReader {
     return value;
   }
 
-  // A number of entries, each of at least `entry_bytes`, that the rest of the file can hold.
+  // A count of entries of at least `entry_bytes` each, which the rest of the file can hold.
   uint64_t count(const std::string& field, int64_t entry_bytes) {
     const uint64_t entries = number(count_bytes_, field);
     uint64_t bytes = 0;
@@ -150,7 +150,7 @@ class HeaderReader {
     return version;
   }
 
-  // A name ends at its first zero byte: netCDF's library keeps the old length where it gives a shorter name.
+  // A name ends at its first zero byte: netCDF's library keeps the old length when a name becomes shorter.
   std::string read_name(const std::string& of) {
     const uint64_t bytes = count("the length of the name of " + of, 1);
     std::string name = take_padded(bytes, "the name of " + of);
@@ -255,7 +255,8 @@ class HeaderReader {
   int64_t slab_bytes(const std::string& of, const std::vector<int64_t>& lengths, Type type) const {
     int64_t bytes = type_bytes(type);
     for (const int64_t length : lengths) {
-      if (__builtin_mul_overflow(bytes, std::max<int64_t>(length, 1), &bytes)) {  // 0: one record
+      // length 0 is the record dimension: count one record
+      if (__builtin_mul_overflow(bytes, std::max<int64_t>(length, 1), &bytes)) {
         fail("variable " + of + " of shape " + shown(lengths) + " is beyond 64-bit offsets");
       }
     }
@@ -295,10 +296,10 @@ class HeaderReader {
     return in_records == 1 ? alone : together;
   }
 
-  // `stated`: in the header.
+  // `stated`: the number in the header.
   int64_t records_of(uint64_t stated, const Header& header) const {
     const uint64_t streaming = count_bytes_ == 8 ? UINT64_MAX : UINT32_MAX;
-    // The writer could not go back to say how many.
+    // The file was written as a stream, without the number.
     const uint64_t records = stated == streaming ? static_cast<uint64_t>(records_that_fit(header)) : stated;
     const bool fit = std::all_of(header.variables.begin(), header.variables.end(), [&](const StoredVariable& variable) {
       if (!variable.is_record || records == 0) return true;
@@ -314,7 +315,7 @@ class HeaderReader {
     return static_cast<int64_t>(records);
   }
 
-  // The last one counts even without its padding.
+  // The last record counts even without its padding.
   int64_t records_that_fit(const Header& header) const {
     int64_t last_end = 0;
     for (const StoredVariable& variable : header.variables) {
@@ -324,7 +325,7 @@ class HeaderReader {
     return (file_bytes_ - last_end) / header.record_bytes + 1;
   }
 
-  // Throws where two variables claim the same bytes, so that writing one would damage the other.
+  // Throws if two variables share bytes, because a write of one would damage the other.
   void check_apart(const Header& header) const {
     std::vector<std::tuple<int64_t, int64_t, std::string_view>> claims;
     int64_t first_record = INT64_MAX;
@@ -379,17 +380,17 @@ class HeaderReader {
   const int64_t file_bytes_;
   const ReadAt& read_;
   int64_t at_ = 0;        // of the next byte
-  int64_t field_at_ = 0;  // where the field began that was taken last
+  int64_t field_at_ = 0;  // the begin of the field that was read last
   std::vector<char> block_;
   std::string_view unread_;           // of the block
-  std::set<std::string> utf8_names_;  // of those that are not ASCII
+  std::set<std::string> utf8_names_;  // names that are not ASCII
   std::set<std::string> latin1_names_;
   int count_bytes_ = 4;
   int begin_bytes_ = 4;
   Type last_type_ = Type::kDouble;
 };
 
-// Puts a header together, field by field: what HeaderReader takes apart.
+// Writes a header field by field: the inverse of HeaderReader.
 class HeaderWriter {
  public:
   explicit HeaderWriter(const Header& header) : header_(header), count_bytes_(count_bytes(header.version)) {}
@@ -442,7 +443,7 @@ class HeaderWriter {
     for (const int64_t index : stored.dimensions) count(index);
     attributes(stored.attributes);
     number(static_cast<uint64_t>(stored.type), 4);
-    // The largest one stands for "too large to say".
+    // The largest value means "too large for this field".
     const uint64_t vsize_max = header_.version == 5 ? UINT64_MAX - 3 : UINT32_MAX;
     number(std::min(padded_length(static_cast<uint64_t>(stored.slab_bytes)), vsize_max), count_bytes_);
     number(static_cast<uint64_t>(stored.begin), header_.version == 1 ? 4 : 8);

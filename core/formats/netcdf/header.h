@@ -1,7 +1,7 @@
 // netCDF classic files: CDF-1, CDF-2 (64-bit offsets) and CDF-5 (64-bit sizes and more types).
 //
-// netCDF's library tells no offsets, so the header is read here, after the grammar of the "NetCDF classic format
-// specification" (netCDF Users Guide, appendix B) and of PnetCDF's CDF-5. All is big-endian.
+// netCDF's library does not report offsets, so Swath parses the header, by the grammar of the "NetCDF classic format
+// specification" (netCDF Users Guide, appendix B) and of PnetCDF's CDF-5. All numbers are big-endian.
 //
 //     header  = "CDF" version  numrecs  dimensions  attributes  variables
 //     list    = tag (4 bytes) count entry…         (tag 0 and count 0 when absent)
@@ -9,9 +9,9 @@
 //     variable = name  count dimension-index…  attributes  type  vsize  begin
 //
 // Counts and sizes take 4 bytes, in CDF-5 8; `begin` takes 4 in CDF-1, else 8. A variable whose first dimension is the
-// record dimension (length 0) is cut into records: record r of all these variables stands together, at
-// `begin + r * record size`, and each variable's part of a record is padded to 4 bytes, unless there is only one such
-// variable. `vsize` is not trusted but computed, because it cannot hold large sizes.
+// record dimension (length 0) is stored in records: record r of all these variables is contiguous, at `begin + r *
+// record size`, and each variable's part of a record is padded to 4 bytes, unless there is only one such variable.
+// `vsize` is computed, not read, because the field cannot hold large sizes.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@
 
 namespace swath::formats::netcdf {
 
-// The numbers that files use; those from kUByte on in CDF-5 only.
+// The numbers of the types in files; those from kUByte on exist in CDF-5 only.
 enum class Type : int {
   kByte = 1,
   kChar = 2,
@@ -39,10 +39,10 @@ enum class Type : int {
   kUInt64 = 11,
 };
 
-// Of one value.
+// The bytes of one value.
 int64_t type_bytes(Type type);
 
-// With the padding to a multiple of 4 that data, names and attributes have.
+// Bytes with padding to a multiple of 4, as data, names and attributes have it.
 constexpr int64_t padded(int64_t bytes) { return bytes + (4 - bytes % 4) % 4; }
 
 struct StoredDimension {
@@ -69,40 +69,40 @@ struct StoredVariable {
   int64_t slab_bytes = 0;  // of one record, or of the whole variable; without padding
 
   int64_t padded_bytes() const { return padded(slab_bytes); }
-  // The byte behind its data, or behind those of its first record, with their padding.
+  // The end of the data, or of their first record, including the padding.
   int64_t end() const { return begin + padded_bytes(); }
 };
 
-// Names are UTF-8: those that a file has in Latin-1 were turned into it.
+// Names are UTF-8; Latin-1 names in the file were converted.
 struct Header {
   int version = 5;  // 1, 2 or 5
   std::vector<StoredDimension> dimensions = {};
   std::vector<StoredAttribute> attributes = {};  // of the file
-  std::vector<StoredVariable> variables = {};    // in its order
+  std::vector<StoredVariable> variables = {};    // in the order of the file
   int64_t records = 0;
-  int64_t record_bytes = 0;                 // from one record to the next; 0 where no variable has records
-  std::set<std::string> latin1_names = {};  // that the file has in Latin-1
-  int64_t header_bytes = 0;                 // that it takes in the file which it was read from
+  int64_t record_bytes = 0;                 // from one record to the next; 0 if no variable has records
+  std::set<std::string> latin1_names = {};  // names that the file has in Latin-1
+  int64_t header_bytes = 0;                 // the length of the header in the file that it was read from
 
   std::vector<int64_t> shape_of(const StoredVariable& variable) const;
-  // The byte behind the data of a variable, without padding; 0 where it has none yet.
+  // The end of a variable's data without padding; 0 if it has none yet.
   int64_t stored_end(const StoredVariable& variable) const;
 };
 
-// How many bytes a count or a length takes, and the number of records, which stands at byte 4.
+// The bytes of a count or a length, and of the number of records at byte 4.
 constexpr int count_bytes(int version) { return version == 5 ? 8 : 4; }
 constexpr int64_t kRecordsAt = 4;
 
-// Fills `target` with the file's bytes from `offset` on; returns how many there were, fewer only where the file ends.
+// Reads the file's bytes from `offset` on into `target`; returns their number, which is less at the end of the file.
 using ReadAt = std::function<int64_t(int64_t offset, std::span<std::byte> target)>;
 
-// Of a file of `file_bytes`, which is called `path` in errors. Reads 64 KiB at a time. The last byte of every variable
-// has a 64-bit offset, but may be beyond the end of the file: only who reads the data needs all of them.
+// Reads the header of a file of `file_bytes`, 64 KiB at a time; errors call the file `path`. The last byte of each
+// variable has a 64-bit offset, but may be beyond the end of the file: only a read of the data needs all of it.
 //
-// Throws Error{kFormat}, with the byte and the field, for a header that cannot be true.
+// Throws Error{kFormat}, with the byte and the field, if the header is false.
 Header read_header(const std::string& path, int64_t file_bytes, const ReadAt& read);
 
-// The header as it stands in a file, from its first byte on.
+// The header as the bytes at the begin of a file.
 std::string to_bytes(const Header& header);
 
 }  // namespace swath::formats::netcdf

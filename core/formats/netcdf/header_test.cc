@@ -20,7 +20,7 @@ namespace {
 
 using swath::testing::Random;
 
-// A header byte by byte, so that it can lie.
+// A header byte by byte, so that a test can make a false one.
 class Bytes {
  public:
   explicit Bytes(int version) : version_(version), raw_("CDF") { raw_ += static_cast<char>(version); }
@@ -43,7 +43,7 @@ class Bytes {
   Bytes& attribute(const std::string& of, uint64_t type, uint64_t values, const std::string& bytes) {
     return name(of).number(type, 4).count(values).padded(bytes);
   }
-  // Without attributes.
+  // A variable without attributes.
   Bytes& variable(const std::string& of, const std::vector<uint64_t>& dimensions, uint64_t type, uint64_t at) {
     name(of).count(dimensions.size());
     for (const uint64_t index : dimensions) count(index);
@@ -57,7 +57,7 @@ class Bytes {
   std::string raw_;
 };
 
-// What a file holds; behind `bytes` a hole up to `file_bytes`.
+// The header of a file that begins with `bytes`; the rest, up to `file_bytes`, is a hole.
 Header read(const std::string& bytes, std::optional<int64_t> file_bytes = std::nullopt) {
   const int64_t end = file_bytes.value_or(static_cast<int64_t>(bytes.size()));
   return read_header("a.nc", end, [&](int64_t offset, std::span<std::byte> target) {
@@ -85,14 +85,14 @@ void expect_error(const std::string& bytes, const std::string& part, std::option
   EXPECT_NE(text.find(part), std::string::npos) << text << "\nlacks: " << part;
 }
 
-// With room for data from byte 400 on.
+// The header, and data from byte 400 on.
 std::string with_data(const Bytes& header, size_t bytes = 100) {
   std::string file = header.raw();
   file.resize(400 + bytes);
   return file;
 }
 
-// Dimensions t (of records) and x (3), attributes of the file and of a variable, and variables: fixed f, records r, s.
+// Dimensions t (records), x (3); attributes of the file and of a variable; f is fixed, r and s have records.
 Bytes full(int version) {
   Bytes header(version);
   header.count(2).list(10, 2).dimension("t", 0).dimension("x", 3);
@@ -148,7 +148,7 @@ TEST_P(EveryVersion, AFileMayHoldNothing) {
   EXPECT_TRUE(header.attributes.empty());
   EXPECT_TRUE(header.variables.empty());
   EXPECT_EQ(header.record_bytes, 0);
-  // A list of no entries may have its tag.
+  // An empty list may have its tag.
   EXPECT_TRUE(read(Bytes(GetParam()).count(0).list(10, 0).list(12, 0).list(11, 0).raw()).variables.empty());
 }
 
@@ -179,7 +179,7 @@ TEST_P(EveryVersion, AStreamingFileHasTheRecordsThatFit) {
   EXPECT_EQ(records(6), 1);
   EXPECT_EQ(records(17), 2);
   EXPECT_EQ(records(18), 3);
-  // Without a variable of records there are none.
+  // A file without record variables has no records.
   EXPECT_EQ(read(Bytes(GetParam()).count(UINT64_MAX).list(10, 1).dimension("t", 0).none().none().raw()).records, 0);
 }
 
@@ -399,7 +399,7 @@ std::string mutated(std::string bytes, Random& random) {
   return bytes;
 }
 
-// What holds for every header that is not refused.
+// Checks what is true of every header that is accepted.
 void check(const Header& header, int64_t file_bytes) {
   int64_t told_bytes = 0;
   const auto add = [&](const std::vector<StoredAttribute>& attributes) {
@@ -438,10 +438,10 @@ void check(const Header& header, int64_t file_bytes) {
     ASSERT_FALSE(__builtin_mul_overflow(header.records - 1, header.record_bytes, &before));
     ASSERT_FALSE(__builtin_add_overflow(before, end, &end));
   }
-  ASSERT_LE(told_bytes, 2 * file_bytes);  // Latin-1 takes half of what UTF-8 does
+  ASSERT_LE(told_bytes, 2 * file_bytes);  // Latin-1 takes half the bytes of UTF-8
 }
 
-// A header that was not refused is the same again when it is written and read. `vsize` may be another: nobody reads it.
+// A header that was accepted is the same after it is written and read. `vsize` may differ: no reader uses it.
 void check_written(const Header& header, int64_t file_bytes) {
   const std::string written = to_bytes(header);
   ASSERT_LE(std::ssize(written), header.header_bytes);  // names may end early
@@ -452,7 +452,7 @@ void check_written(const Header& header, int64_t file_bytes) {
   ASSERT_EQ(to_bytes(again), written);
 }
 
-// So many in seconds; SWATH_FUZZ_INPUTS asks for more.
+// The number of inputs takes seconds; SWATH_FUZZ_INPUTS sets another one.
 int64_t inputs_wanted() {
   const char* asked = std::getenv("SWATH_FUZZ_INPUTS");
   return asked == nullptr ? 200'000 : std::strtoll(asked, nullptr, 10);
@@ -470,7 +470,7 @@ TEST(NetcdfClassic, MutatedHeadersAreRefusedOrConsistent) {
   const int64_t inputs = inputs_wanted();
   for (int64_t i = 0; i < inputs; ++i) {
     const std::string bytes = mutated(valid[static_cast<size_t>(random.between(0, 8))], random);
-    // A hole behind it makes room for whatever is claimed.
+    // A hole after the header makes space for any size that it states.
     const int64_t hole = random.chance(30)  ? random.between(0, 4096)
                          : random.chance(3) ? int64_t{1} << random.between(16, 61)
                                             : 0;

@@ -31,7 +31,7 @@ bool is_stored(int descriptor, int64_t begin, int64_t bytes) {
   return !stored_ranges(descriptor, {begin, begin + bytes}).empty();
 }
 
-// The file system copies by itself where it can; else, and what it leaves, is read and written.
+// The file system copies the bytes itself if it can; the rest is read and written.
 void copy(const Files& files, FileRange range, int64_t to) {
   while (range.begin < range.end) {
     off_t from = range.begin;
@@ -63,9 +63,9 @@ std::vector<FileRange> merged(std::vector<FileRange> ranges) {
   return found;
 }
 
-// Moves bytes to a higher place of the same file, the last ones first.
+// Moves bytes to a higher offset of the same file, the last bytes first.
 void shift_in_place(int descriptor, FileRange range, int64_t by) {
-  // Also what is a hole is moved where it goes over something else, which must become zeros.
+  // A hole is moved, too, if there are bytes at its new place: they must become zeros.
   std::vector<FileRange> parts = stored_ranges(descriptor, range);
   for (const FileRange& covered : stored_ranges(descriptor, {range.begin + by, range.end + by})) {
     const FileRange part{std::max(covered.begin - by, range.begin), std::min(covered.end - by, range.end)};
@@ -93,7 +93,7 @@ void shift(const Files& files, int64_t begin, int64_t bytes, int64_t to) {
   }
 }
 
-// Several small pieces at once, with zeros between them.
+// Moves several small pieces at once, with zeros between them.
 void spread(const Files& files, const Move& move, int64_t first, int64_t count) {
   const int64_t begin = move.begin + first * move.step;
   const int64_t to = move.to + first * move.new_step;
@@ -107,7 +107,7 @@ void spread(const Files& files, const Move& move, int64_t first, int64_t count) 
   write_at(files.target, pieces, to);
 }
 
-// As many small pieces at once as fit, or one large one, from the last ones to the first.
+// Moves the pieces from the last to the first: one large piece, or as many small ones as fit, at a time.
 void move_pieces(const Files& files, const Move& move) {
   const int64_t at_once = std::max<int64_t>(1, moved_bytes_max / move.new_step);
   for (int64_t first = (move.count - 1) / at_once * at_once; first >= 0; first -= at_once) {

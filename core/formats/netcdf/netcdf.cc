@@ -24,8 +24,8 @@ class ClassicFormat : public Format {
     return std::make_unique<ClassicFile>(path, changes);
   }
 
-  // The header is written at once: netCDF's library goes through "redefine" for each attribute of a classic file, which
-  // moves all the data behind a growing header.
+  // The header is written at once: netCDF's library enters "redefine" mode for each attribute of a classic file, which
+  // moves all data when the header grows.
   void create(const std::string& path, const NewContents& contents) const override {
     const WholeHeader whole = WholeHeader::of(contents);
     std::string why;

@@ -1,4 +1,4 @@
-// netCDF classic files as a format of the core: what they hold, made, changed and grown.
+// netCDF classic files as a format of the core: reading, creation, changes and growth.
 #pragma once
 
 #include "formats/format.h"

@@ -74,7 +74,7 @@ std::string read_file(const std::string& path) {
   return bytes;
 }
 
-// The elements of a variable, one behind the other; bytes behind the end of the file are zeros.
+// The elements of a variable, in order; bytes after the end of the file are zeros.
 std::string elements(const Description& described) {
   std::string bytes = read_file(described.path);
   if (std::ssize(bytes) < described.end) bytes.resize(static_cast<size_t>(described.end));
@@ -113,7 +113,7 @@ std::string error_of(const auto& work, ErrorKind kind = ErrorKind::kArgument) {
 
 NewContents empty_file(const std::string& flavour = "") { return {flavour, {Group{}}, {}}; }
 
-// A file of two fixed variables and two of records, each odd in size; what they hold.
+// Makes a file of two fixed variables and two with records, all of odd sizes; returns their elements.
 std::map<std::string, std::string> make_with_records(const std::string& path, const std::string& flavour = "") {
   classic_format().create(path, empty_file(flavour));
   std::map<std::string, std::string> held;
@@ -181,7 +181,7 @@ TEST_F(NetcdfFiles, FillValuesAreConvertedAsNumpyConvertsThem) {
   const AttributeValue three = number(3.7);
   EXPECT_EQ(first(fill_of(i2, &three)), std::string("\0\3", 2));
   const AttributeValue large = number(1e6);
-  EXPECT_EQ(first(fill_of(i2, &large)), "\x80\x01");  // no value of the type: netCDF's own
+  EXPECT_EQ(first(fill_of(i2, &large)), "\x80\x01");  // it is no value of the type: netCDF's default is used
   EXPECT_EQ(first(fill_of(i2, nullptr)), "\x80\x01");
   const AttributeValue text = std::string("-2");
   EXPECT_EQ(first(fill_of(i2, &text)), "\xff\xfe");
@@ -226,7 +226,7 @@ TEST_F(NetcdfFiles, AHandleSeesWhatAnotherOneHasChanged) {
   writer->set_length("/time/", 4);
   EXPECT_EQ(reader->describe("byte").shape, (Shape{4, 5}));
   EXPECT_EQ(reader->contents().dimension("", "time")->length, 4);
-  writer->set_attributes("", {{"a", kLong}});  // another file has the name now
+  writer->set_attributes("", {{"a", kLong}});  // now another file has the name
   EXPECT_TRUE(writer->has_replaced_file());
   EXPECT_EQ(reader->contents().group("")->attributes.text("a"), kLong);
   const Mark mark = changes.mark();
@@ -291,7 +291,7 @@ TEST_F(NetcdfFiles, HardLinksAndExtendedAttributesAreKeptWhereDataMove) {
   {
     Changes changes(path(), {});
     classic_format().open(path(), &changes)->set_attributes("", {{"third", std::string(600'000, 'a')}});
-  }  // it is taken back, which it is not where another file was written
+  }  // the change is undone, as no other file was written
   EXPECT_EQ(read_file(path()), before);
 }
 
@@ -330,7 +330,7 @@ TEST_F(NetcdfFiles, AFileThatGrowsByRandomStepsKeepsAllThatWasInIt) {
   }
 }
 
-// Pieces with holes between them go where they are moved, in a file and to another one; nothing else changes.
+// Moves pieces with holes between them, in a file and to another file; nothing else changes.
 TEST_F(NetcdfFiles, BytesAndHolesGoWhereTheyAreMoved) {
   constexpr int64_t kBlock = 4096;
   for (int seed = 0; seed < 60; ++seed) {
@@ -360,7 +360,7 @@ TEST_F(NetcdfFiles, BytesAndHolesGoWhereTheyAreMoved) {
     copy_moved(file.get(), other.get(), {move});
     move_in_place(file.get(), {move});
     for (const int descriptor : {file.get(), other.get()}) {
-      std::string found(expected.size(), '\0');  // behind the end are zeros
+      std::string found(expected.size(), '\0');  // bytes after the end are zeros
       ASSERT_GE(pread(descriptor, found.data(), found.size(), move.to), 0);
       ASSERT_EQ(found, expected) << seed;
     }

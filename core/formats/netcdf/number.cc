@@ -23,7 +23,7 @@ template <typename Element, typename Value>
 std::optional<std::vector<std::byte>> whole_as(Value value, const ElementType& type) {
   if constexpr (std::is_same_v<Value, double>) {
     if (!std::isfinite(value)) return std::nullopt;
-    // Both bounds are powers of two, which a double has exactly.
+    // Both bounds are powers of two, which a double represents exactly.
     const double whole = std::trunc(value);
     const double beyond = std::ldexp(1.0, std::numeric_limits<Element>::digits);
     if (whole >= beyond || whole < (std::is_signed_v<Element> ? -beyond : 0.0)) return std::nullopt;

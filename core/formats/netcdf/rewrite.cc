@@ -22,11 +22,11 @@ namespace {
 
 using file_calls::write_at;
 
-constexpr int64_t kFilledBytes = int64_t{1} << 20;  // written at a time
-constexpr int64_t kRecordsBytesMax = 8;             // that their number takes
-constexpr int64_t kSameBytesMin = 64;               // between two parts of a header that are written apart
+constexpr int64_t kFilledBytes = int64_t{1} << 20;  // bytes of one write
+constexpr int64_t kRecordsBytesMax = 8;             // the bytes of the number of records
+constexpr int64_t kSameBytesMin = 64;               // parts of a header that are closer than this are written together
 
-// One rewriting of a file that is open as `descriptor`.
+// The change of the header of a file that is open as `descriptor`.
 struct Rewriting {
   Changes& changes;
   int descriptor;
@@ -35,7 +35,7 @@ struct Rewriting {
   const Version& after;
 };
 
-// Writes the fill value to the records that a file has already, of the variables that are new in it.
+// Writes the fill value to existing records of the variables that are new.
 void fill_records(int descriptor, const Rewriting& rewriting) {
   const DataLayout& layout = rewriting.after.layout;
   for (size_t i = rewriting.before.layout.variables.size(); i < layout.variables.size(); ++i) {
@@ -59,8 +59,8 @@ void fill_records(int descriptor, const Rewriting& rewriting) {
   }
 }
 
-// The parts of `now` that differ from `there`, the last one first. A reader meanwhile sees the header as it was until
-// the first of them, a count or a length, is written.
+// The parts of `now` that differ from `there`, the last one first. The first part is a count or a length: until it is
+// written, a reader sees the old header.
 std::vector<FileRange> differing_parts(std::string_view there, std::string_view now) {
   std::vector<FileRange> parts;
   for (int64_t at = std::ssize(now) - 1; at >= 0; --at) {
@@ -75,7 +75,7 @@ std::vector<FileRange> differing_parts(std::string_view there, std::string_view 
   return parts;
 }
 
-// The new header over the old one, and zeros over what it had more.
+// The new header, with zeros for the rest of a longer old one, and the parts that must be written.
 struct HeaderParts {
   std::string bytes;
   std::vector<FileRange> parts;
@@ -89,7 +89,7 @@ HeaderParts header_parts(const Rewriting& rewriting) {
   return found;
 }
 
-// Makes the file as long as the header says, and what is new in it zeros, before it says so.
+// Clears new data and extends the file before it writes the header that refers to them.
 void write_header(const Rewriting& rewriting, const HeaderParts& header) {
   const DataLayout& layout = rewriting.after.layout;
   for (size_t i = rewriting.before.layout.variables.size(); i < layout.variables.size(); ++i) {
@@ -104,7 +104,7 @@ void write_header(const Rewriting& rewriting, const HeaderParts& header) {
   }
 }
 
-// Does `work`; takes back what it has done where it throws.
+// Runs `work`; undoes its changes if it throws.
 template <typename Work>
 void or_undo(Changes& changes, Work work) {
   const Mark mark = changes.mark();
@@ -119,7 +119,7 @@ void or_undo(Changes& changes, Work work) {
 void write_in_place(const Rewriting& rewriting) {
   or_undo(rewriting.changes, [&] {
     const HeaderParts header = header_parts(rewriting);
-    // The number of records, too: who takes this back cuts off the records that set_length() has counted since.
+    // Keeps the number of records, too: an undo cuts off the records that set_length() has counted since.
     std::vector<KeptRange> kept{{kRecordsAt, kRecordsBytesMax}};
     for (const FileRange& part : header.parts) kept.push_back({part.begin, part.end - part.begin});
     rewriting.changes.keep_all(rewriting.descriptor, kept);
@@ -134,7 +134,7 @@ void move_all_in_place(const Rewriting& rewriting, const std::vector<Move>& need
   write_header(rewriting, header_parts(rewriting));
 }
 
-// Of a file without a name, which nobody misses if it is lost.
+// Moves data in a file without a name: after an error the file is lost, which harms nobody.
 void move_without_journal(const Rewriting& rewriting, const std::vector<Move>& needed) {
   try {
     store_errors(rewriting.changes.path(), "change", [&] { move_all_in_place(rewriting, needed); });
@@ -145,7 +145,7 @@ void move_without_journal(const Rewriting& rewriting, const std::vector<Move>& n
   rewriting.changes.commit();
 }
 
-// Of a file with several names, each of which is to have what is new: the journal has all of it meanwhile.
+// Moves data in a file with several names, which all stay names of the same file; the journal keeps the whole file.
 void move_with_journal(const Rewriting& rewriting, const std::vector<Move>& needed) {
   or_undo(rewriting.changes, [&] {
     rewriting.changes.keep(rewriting.descriptor, 0, file_calls::status_of(rewriting.descriptor).st_size);
@@ -155,7 +155,7 @@ void move_with_journal(const Rewriting& rewriting, const std::vector<Move>& need
 
 bool is_refused_to_this_user(int error) { return error == EPERM || error == EACCES || error == ENOTSUP; }
 
-// Extended attributes, access control lists among them; those that this user, or the file system, may not set are left.
+// Copies extended attributes, also access control lists; leaves out those that the user or the file system may not set.
 void keep_extended_attributes(int source, int target) {
   const ssize_t room = flistxattr(source, nullptr, 0);
   if (room <= 0) return;
@@ -175,7 +175,7 @@ void keep_extended_attributes(int source, int target) {
   }
 }
 
-// Gives a file that replaces another its owner, as far as this user may, and who may do what with it.
+// Copies the owner, as far as this user may, and the permissions to a file that replaces another.
 void keep_owner(int source, int target) {
   const struct stat status = file_calls::status_of(source);
   if (fchown(target, status.st_uid, status.st_gid) != 0 && !is_refused_to_this_user(errno)) throw Refusal(errno);
@@ -183,7 +183,7 @@ void keep_owner(int source, int target) {
   file_calls::set_mode(target, status.st_mode & 07777);
 }
 
-// Writes the file anew, under another name, and gives it the name: a kill leaves the old one or the new one.
+// Writes a new file and renames it: after a kill, the name has the old file or the new one.
 void write_aside(const Rewriting& rewriting, const std::vector<Move>& all) {
   const std::string& path = rewriting.changes.path();
   AtomicFileOptions replaces;

@@ -1,4 +1,4 @@
-// A file with one header becomes one with another, which has its variables, too: data move where they must.
+// Changes a file from one header to another, which has the same variables and perhaps more; data move if they must.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace swath::formats::netcdf {
 
-// A header with where data lie by it.
+// A header and the offsets of its data.
 struct Version {
   std::string header;
   DataLayout layout;
@@ -16,18 +16,18 @@ struct Version {
   static Version of(const Header& header);
 };
 
-// What has become of the file.
+// What happened to the file.
 enum class Rewritten {
-  kInPlace,       // data stay where they were
-  kMovedInPlace,  // data have other places
-  kReplaced,      // another file has the name now, in which data have other places
+  kInPlace,       // data stayed at their offsets
+  kMovedInPlace,  // data have other offsets
+  kReplaced,      // another file took the name, in which data have other offsets
 };
 
-// `now`: the header of the file from `before` on, whose first variables are those of `before`; new ones that grow are
-// filled. Data move in place where the file has no name yet, or several (hard links); else the new file is written
-// aside and takes the name, with the owner, the rights and the extended attributes of the old one. The latter commits
-// `changes`, before and after: it cannot be taken back. Where this throws the file is as it was; one without a name
-// whose data were being moved is lost, as Changes::lose() says.
+// `now`: the new header; its first variables are those of `before`, and new record variables are filled. Data move in
+// place if the file has no name yet, or several (hard links); otherwise a new file is written and takes the name, with
+// the owner, the permissions and the extended attributes of the old one. In this case `changes` are committed before
+// and after: there is no undo. After an error the file is as it was; a file without a name whose data were being moved
+// is lost (Changes::lose()).
 Rewritten rewrite(Changes& changes, const Version& before, const Header& now);
 
 }  // namespace swath::formats::netcdf

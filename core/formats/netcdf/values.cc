@@ -60,7 +60,7 @@ std::string shape_words(const NumbersValue& value) {
   return "numbers of shape " + tuple_text(value.shape) + " and dtype " + value.type.words();
 }
 
-// In words, for messages.
+// The value as text for messages.
 std::string words_of(const AttributeValue& value) {
   if (const auto* text = std::get_if<std::string>(&value)) return quoted(*text);
   if (const auto* json = std::get_if<JsonValue>(&value)) return escaped(json->text);
@@ -84,7 +84,7 @@ std::string string_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// int64 values as int32 where all fit.
+// int64 values as int32, if all fit.
 NumbersValue narrowed(const NumbersValue& value) {
   NumbersValue narrow{{.kind = 'i', .bytes = 4, .is_big_endian = kIsBigEndianHere}, value.shape, {}};
   std::vector<std::byte> wide = value.bytes;

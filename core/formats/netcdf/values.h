@@ -1,4 +1,4 @@
-// Names, types and values of netCDF classic, and what the core calls them.
+// Converts names, types and values between netCDF classic and the core.
 #pragma once
 
 #include <cstddef>
@@ -11,31 +11,32 @@
 
 namespace swath::formats::netcdf {
 
-// The name as a file may have it, in Unicode's form NFC. Throws Error{kArgument} for what netCDF allows no name.
+// The name as a file stores it, in Unicode's form NFC. Throws Error{kArgument} if netCDF does not allow the name.
 std::string checked_name(const std::string& name);
 
-// As stored: big-endian.
+// The stored type, which is big-endian.
 ElementType element_type(Type type);
-// The type of elements in either byte order. Throws Error{kArgument} where the version has none.
+// The type for elements in either byte order. Throws Error{kArgument} if the version has none.
 Type type_of(const ElementType& elements, int version);
 
-// In their order; of two with one name the first, as netCDF's library finds it. Numbers are in this machine's order.
+// In the order of the file; of two with the same name, the first, as in netCDF's library. Numbers have native byte
+// order.
 Attributes attributes_of(const std::vector<StoredAttribute>& stored);
 
-// An attribute as the version stores it. Its type is kept; int64, Python's type, fits CDF-1 and -2 as int32. Throws
-// Error{kArgument} for a name or a value that it cannot store.
+// An attribute as the version stores it. Its type is kept, but int64, Python's type, becomes int32 in CDF-1 and -2 if
+// it fits. Throws Error{kArgument} for a name or a value that it cannot store.
 StoredAttribute stored_attribute(const std::string& name, const AttributeValue& value, int version);
 
-// Others added, replaced in their places, and (null) removed.
+// Adds attributes, replaces them in place, or (null) removes them.
 std::vector<StoredAttribute> with_changes(const std::vector<StoredAttribute>& stored, const Attributes& changes,
                                           int version);
 
-// A _FillValue that is to become an attribute of a variable, as one value of its type. Throws Error{kArgument} where
-// it is none.
+// A _FillValue for an attribute of a variable, as one value of its type. Throws Error{kArgument} if it is no such
+// value.
 AttributeValue checked_fill(const AttributeValue& value, const ElementType& type);
 
-// One element, as stored: the attribute _FillValue where it is a value of the type (netCDF ignores others, too), else
-// what netCDF reads where nothing was written (netcdf.h, NC_FILL_BYTE and so on).
+// One element, as stored: the attribute _FillValue if it is a value of the type (netCDF ignores others, too); otherwise
+// the value that netCDF reads for elements that were not written (netcdf.h, NC_FILL_BYTE and so on).
 std::vector<std::byte> fill_of(const ElementType& type, const AttributeValue* fill);
 
 }  // namespace swath::formats::netcdf

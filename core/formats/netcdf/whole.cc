@@ -13,7 +13,7 @@
 namespace swath::formats::netcdf {
 namespace {
 
-// Puts a header together, and notes what does not go into it.
+// Makes a header, and notes what it cannot contain.
 class Builder {
  public:
   explicit Builder(int version) { whole_.header.version = version; }
@@ -64,7 +64,7 @@ class Builder {
   }
 
  private:
-  // Changes the header, or notes why that cannot be.
+  // Changes the header, or notes why this is not possible.
   template <typename Change>
   void attempt(const std::string& what, Change change) {
     try {
@@ -108,7 +108,8 @@ WholeHeader WholeHeader::of(const NewContents& contents) {
   }
   for (const NewArray& array : contents.arrays) {
     const std::string group = group_and_name(array.path()).first;
-    if (group.empty() || !has_group(group)) builder.add(array);  // of others the group is refused
+    // an array in another group is left out: its group was refused
+    if (group.empty() || !has_group(group)) builder.add(array);
   }
   return builder.finish();
 }

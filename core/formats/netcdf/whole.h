@@ -1,4 +1,4 @@
-// The header of a whole new netCDF classic file, and what such a file cannot hold. Pure.
+// The header of a whole new netCDF classic file, and what such a file cannot contain. Pure.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@
 namespace swath::formats::netcdf {
 
 struct WholeHeader {
-  Header header = {};                      // with what it can hold, each variable in its place
-  std::vector<std::string> refusals = {};  // in words, what it cannot
+  Header header = {};                      // all that the format can contain, with the offset of each variable
+  std::vector<std::string> refusals = {};  // a description of each thing that the format cannot contain
 
   static WholeHeader of(const NewContents& contents);
 };
 
-// By the name that a format gives it: "cdf1", "cdf2", "cdf5"; "" is CDF-5.
+// The version by the format's name for it: "cdf1", "cdf2", "cdf5"; "" is CDF-5.
 int version_of(const std::string& flavour);
 
 }  // namespace swath::formats::netcdf

@@ -48,7 +48,7 @@ class Parser {
     while (at_ < source_.size() && std::string_view(" \t\n\r\f").find(source_[at_]) != std::string_view::npos) ++at_;
   }
 
-  // Whether this comes next; it is passed over then.
+  // If the next characters are `word`, skips them and returns true.
   bool takes(std::string_view word) {
     skip_blanks();
     if (source_.substr(at_, word.size()) != word) return false;
@@ -85,7 +85,7 @@ class Parser {
     return {std::move(found)};
   }
 
-  // One value in round brackets without a comma is that value.
+  // One value in round brackets without a comma is the value itself, not a list.
   Literal list(std::string_view begin, std::string_view end, int depth) {
     LiteralList found;
     bool has_comma = false;
@@ -109,7 +109,7 @@ class Parser {
     const auto [end, error] = std::from_chars(begin, source_.data() + source_.size(), value);
     if (error != std::errc()) fail("a number of at most 64 bits");
     at_ += static_cast<size_t>(end - begin);
-    if (at_ < source_.size() && source_[at_] == 'L') ++at_;  // Python 2 wrote long numbers so
+    if (at_ < source_.size() && source_[at_] == 'L') ++at_;  // Python 2 wrote long numbers with an L
     return value;
   }
 

@@ -1,4 +1,4 @@
-// The header of a .npy file is a Python literal: a dictionary of texts, numbers, booleans, tuples and lists.
+// Parses the header of .npy files, a Python literal: a dictionary of texts, numbers, booleans, tuples and lists.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@
 namespace swath::formats::npy {
 
 struct Literal;
-using LiteralList = std::vector<Literal>;  // of a tuple or a list
+using LiteralList = std::vector<Literal>;  // a tuple or a list
 struct LiteralItem;
-using LiteralItems = std::vector<LiteralItem>;  // of a dictionary
+using LiteralItems = std::vector<LiteralItem>;  // a dictionary
 
 struct Literal {
   std::variant<std::string, int64_t, bool, LiteralList, LiteralItems> value;
 
-  // Null where it is of another kind.
+  // Returns null if the value is of another kind.
   const std::string* text() const { return std::get_if<std::string>(&value); }
   const int64_t* number() const { return std::get_if<int64_t>(&value); }
   const bool* boolean() const { return std::get_if<bool>(&value); }
@@ -31,10 +31,10 @@ struct LiteralItem {
   Literal value;
 };
 
-// `source` is UTF-8. Throws Error{kFormat}, with the byte, for what is no such literal, or nested more than 64 deep.
+// `source` is UTF-8. Throws Error{kFormat}, with the byte, if it is no such literal, or is nested more than 64 deep.
 Literal parse_literal(std::string_view source);
 
-// As Python's repr() writes a text: 'x', with what is not ASCII as it is.
+// The text as Python's repr() writes it: 'x'; characters that are not ASCII stay as they are.
 std::string text_literal(std::string_view text);
 
 }  // namespace swath::formats::npy

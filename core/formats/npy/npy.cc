@@ -18,10 +18,10 @@ namespace swath::formats::npy {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
-constexpr int64_t kStartBytes = 12;  // of the magic number, the version, and the longer one of the two lengths
+constexpr int64_t kStartBytes = 12;  // the magic number, the version, and the length in its longer form
 constexpr int64_t kHeaderBytesMax = int64_t{16} << 20;
 constexpr size_t kAlignment = 64;
-constexpr size_t kDigitsMax = 21;  // of the length of the dimension that may grow, so that it can be written over
+constexpr size_t kDigitsMax = 21;  // digits of the length that may grow, so that a longer one can be written over it
 
 [[noreturn]] void fail_header(const std::string& path, const std::string& why) {
   throw Error(ErrorKind::kFormat, path + ": not a readable .npy header (" + why + ")");
@@ -33,7 +33,7 @@ struct Header {
   Shape shape;
   bool is_fortran = false;
   ElementType type;
-  int64_t begin = 0;  // of the elements
+  int64_t begin = 0;  // the offset of the elements
 };
 
 ElementType type_of(const Literal& descr, int depth = 0);
@@ -86,7 +86,7 @@ ElementType type_of(const Literal& descr, int depth) {
     if (__builtin_add_overflow(type.bytes, bytes, &type.bytes) || type.bytes > (int64_t{1} << 31)) {
       throw Error(ErrorKind::kFormat, "its elements are longer than 2 GiB");
     }
-    // Bytes between fields have no name.
+    // Padding between fields has no name.
     const bool is_padding = field.name.empty() && field.title.empty() && field.type.kind == 'V';
     if (!is_padding) type.fields.push_back(std::move(field));
   }
@@ -221,7 +221,7 @@ std::string type_literal(const ElementType& type) {
   return text + "]";
 }
 
-// Whether the elements follow each other in Fortran order. Of one that is both, it is C.
+// Whether the elements are in Fortran order. An array that is in both orders counts as C.
 bool is_fortran(const NewArray& array) {
   const auto c_order = order_of(array.shape.size(), false);
   const auto strides = strides_in_order(array.shape, 1, array.order.empty() ? c_order : array.order);
@@ -230,7 +230,7 @@ bool is_fortran(const NewArray& array) {
   fail_argument(".npy stores order C or F, not another order of dimensions; create a raw file instead");
 }
 
-// Latin-1, or nothing where the text has other characters.
+// The text in Latin-1; none if it has other characters.
 std::optional<std::string> latin1_of(std::string_view utf8) {
   std::string found;
   for (size_t at = 0; at < utf8.size(); ++at) {

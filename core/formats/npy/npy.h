@@ -1,4 +1,4 @@
-// NumPy's .npy files: one array in C or Fortran order behind a short header (versions 1.0, 2.0 and 3.0).
+// NumPy's .npy files: one array in C or Fortran order after a short header (versions 1.0, 2.0 and 3.0).
 //
 // Source: NumPy Enhancement Proposal 1, and numpy.lib.format.
 #pragma once
@@ -13,7 +13,7 @@ namespace swath::formats::npy {
 
 const Format& format();
 
-// The header of a new file: NumPy's bytes. Throws Error{kArgument} for what the format cannot store.
+// The header of a new file, byte for byte as NumPy writes it. Throws Error{kArgument} for what the format cannot store.
 std::string new_header(const NewArray& array);
 
 }  // namespace swath::formats::npy

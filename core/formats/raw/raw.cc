@@ -13,7 +13,7 @@
 namespace swath::formats::raw {
 namespace {
 
-// Throws Error{kArgument} unless it names each dimension once.
+// Throws Error{kArgument} unless `order` has each dimension once.
 std::vector<int> checked_order(const std::vector<int>& order, size_t dimensions) {
   std::vector<int> every(dimensions);
   std::iota(every.begin(), every.end(), 0);
@@ -23,7 +23,7 @@ std::vector<int> checked_order(const std::vector<int>& order, size_t dimensions)
                 std::to_string(dimensions) + " (excluded) once, from slowest to fastest");
 }
 
-// Throws Error{kArgument} for lengths, types and offsets that cannot be.
+// Throws Error{kArgument} for impossible lengths, types and offsets.
 void check(const std::string& path, const RawElements& elements) {
   for (const int64_t length : elements.shape) {
     if (length < 0) fail_argument(path + ": the shape " + to_string(elements.shape) + " has a negative length");

@@ -1,4 +1,4 @@
-// Raw files: nothing but elements, from an offset on. Their shape, type and order are for the caller to say.
+// Raw files have elements only, from an offset on. The caller gives their shape, type and order.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,8 @@ namespace swath::formats::raw {
 
 const Format& format();
 
-// Format::open() with what the caller says of the file, which has no journal: its metadata do not change. Throws
-// Error{kArgument} for what cannot be an array, {kFormat} for a file that is too short.
+// Format::open() with the caller's description of the file. The file has no journal, because its metadata do not
+// change. Throws Error{kArgument} if the description is no possible array, {kFormat} if the file is too short.
 std::unique_ptr<FormatFile> open(const std::string& path, const RawElements& elements);
 
 }  // namespace swath::formats::raw
