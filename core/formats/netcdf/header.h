@@ -9,9 +9,9 @@
 //     variable = name  count dimension-index…  attributes  type  vsize  begin
 //
 // Counts and sizes take 4 bytes, in CDF-5 8; `begin` takes 4 in CDF-1, else 8. A variable whose first dimension is the
-// record dimension (length 0) is stored in records: record r of all these variables is contiguous, at `begin + r *
-// record size`, and each variable's part of a record is padded to 4 bytes, unless there is only one such variable.
-// `vsize` is computed, not read, because the field cannot hold large sizes.
+// record dimension (length 0) is stored in records: record r of all these variables is contiguous. It begins at
+// `begin + r * record size`. Each variable's part of a record is padded to 4 bytes, unless there is only one such
+// variable. `vsize` is computed, not read, because the field cannot hold large sizes.
 #pragma once
 
 #include <cstddef>

@@ -23,7 +23,7 @@ struct Coded {
   CodedLayout places = {};
 };
 
-// The shape of a chunk; a length of 0, where the array has no elements along the dimension, becomes 1.
+// The shape of a chunk; a length of 0 becomes 1, if the array has no elements along the dimension.
 Shape chunk_lengths(const Field& chunks, const Shape& shape) {
   Shape found = chunks.lengths(0);
   for (size_t i = 0; i < std::min(found.size(), shape.size()); ++i) {
@@ -51,7 +51,7 @@ Coded coded_of_v2(const Node& node, const Shape& shape) {
   return found;
 }
 
-// Version 3: what a reader does not know it must not ignore, unless that is allowed.
+// Version 3: a reader must refuse metadata that it does not know, unless they may be ignored.
 void refuse_extensions(const Field& array) {
   constexpr std::array<std::string_view, 12> kKnown = {
       "zarr_format", "node_type", "shape",      "data_type",       "chunk_grid",           "chunk_key_encoding",
@@ -139,7 +139,7 @@ Coded coded_of_v3(const Node& node, const Shape& shape) {
   return found;
 }
 
-// Throws Error{kUnsupported} where Swath has not what it takes.
+// Throws Error{kUnsupported} if Swath lacks a type or a codec of the array.
 Coded coded(const Node& node) {
   const Shape shape = node.shape();
   Coded found = node.version == 3 ? coded_of_v3(node, shape) : coded_of_v2(node, shape);
@@ -147,13 +147,13 @@ Coded coded(const Node& node) {
     throw Error(ErrorKind::kFormat, node.folder() + ": chunks of " + to_string(found.places.chunk_shape) +
                                         " for an array of shape " + to_string(shape));
   }
-  fill_of(node.metadata.of("fill_value"), found.type);  // which throws where it is none
+  fill_of(node.metadata.of("fill_value"), found.type);  // throws if it is not valid
   return found;
 }
 
 // ---- What Swath has not
 
-// "text" or "bytes" for elements of variable length, else "".
+// "text" or "bytes" for elements of variable length, "" for others.
 std::string variable_length_of(const Node& node) {
   const auto word_of = [](const Json* name, const char* key) -> std::string {
     if (name != nullptr && name->members() != nullptr) name = name->find(key);
@@ -172,7 +172,7 @@ std::string variable_length_of(const Node& node) {
   return name == "vlen-utf8" ? "text" : name == "vlen-bytes" ? "bytes" : "";
 }
 
-// Whether a codec, anywhere in the metadata, is the one that pickles.
+// Whether the metadata name the codec that pickles, at any level.
 bool names_pickle(const Json& value) {
   if (const std::string* text = value.text()) return *text == "pickle" || *text == "numcodecs.pickle";
   if (const Json::List* items = value.list()) return std::any_of(items->begin(), items->end(), names_pickle);
@@ -181,7 +181,7 @@ bool names_pickle(const Json& value) {
                                            [](const Json::Member& member) { return names_pickle(member.second); });
 }
 
-// None where it is not said as it is mostly.
+// None if the metadata have no regular grid of chunks.
 std::optional<Shape> library_chunks(const Node& node) {
   if (node.version == 2) return node.metadata.of("chunks").lengths(1);
   const auto [grid, settings] = node.metadata.of("chunk_grid").named();
@@ -223,12 +223,12 @@ Stored stored_for_library(const Node& node, std::string why) {
 
 bool is_text(const Stored& stored) { return stored.type && stored.type->is_text(); }
 
-// Of a type without words the library knows more.
+// If Swath has no such type, zarr-python may know more about it.
 ElementType described_type(const Stored& stored) { return stored.type.value_or(ElementType{.kind = 'V', .bytes = 0}); }
 
 struct Described {
   Variable variable = {};
-  std::set<std::string> describes;  // names of others
+  std::set<std::string> describes;  // names of the variables that others refer to
 };
 
 Described described(const Node& node) {

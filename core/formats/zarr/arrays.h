@@ -1,7 +1,7 @@
-// Arrays of a Zarr store, versions 3 and 2: from their metadata where and how their chunks are.
+// Arrays of a Zarr store, versions 3 and 2: their metadata give the positions and the codecs of their chunks.
 //
-// Every field is understood here. What Swath has not (text of variable length, rare codecs) is left to zarr-python,
-// which programs in Python may have: such an array has LibraryLayout.
+// This code parses every field. Arrays that Swath cannot read (text of variable length, rare codecs) have a
+// LibraryLayout: programs in Python can read them by zarr-python.
 #pragma once
 
 #include <optional>
@@ -16,21 +16,21 @@
 
 namespace swath::zarr {
 
-// Where an array's elements are.
+// The type and the positions of an array's elements.
 struct Stored {
-  std::optional<ElementType> type = {};  // none where there are no words for it
+  std::optional<ElementType> type = {};  // none if Swath has no such type
   std::variant<formats::CodedLayout, formats::LibraryLayout> places = {};
 };
 
-// The type and the chunks of an array. Throws Error{kFormat} for metadata that cannot be true, Error{kUnsupported} for
-// elements that are pickled objects: to read them is to run whatever is in them.
+// The type and the chunks of an array. Throws Error{kFormat} for false metadata, Error{kUnsupported} for elements that
+// are pickled objects: a read would run their code.
 Stored stored(const Node& node);
 
-// `variable`: its name, none for a store that is an array. `unlimited`: names of dimensions that may grow.
+// `variable`: its name; none if the whole store is one array. `unlimited`: names of dimensions that may grow.
 formats::Description describe(const Node& node, std::optional<std::string> variable, const Names& unlimited = {});
-// What `contents` says of every array of a store, also of those that Swath cannot read, in the order of the nodes.
+// The `contents` of every array of a store, also of those that Swath cannot read, in the order of the nodes.
 std::vector<formats::Variable> variables_of(const std::vector<Node>& nodes);
-// The same of one, where the others do not say that it describes them.
+// The same for one array, without the references from other arrays to it.
 formats::Variable variable_of(const Node& node);
 
 }  // namespace swath::zarr

@@ -29,7 +29,7 @@ AttributeValue as_json_value(const Json& stored) { return JsonValue{to_text(stor
 
 bool is_plain_text(const Json& stored) { return stored.text() != nullptr && is_unicode(*stored.text()); }
 
-// The type that NumPy gives a list of numbers; none where it would make objects of them.
+// The type that NumPy gives to a list of numbers; none if NumPy would make objects of them.
 std::optional<ElementType> type_of_all(const Json::List& numbers) {
   bool is_any_int64 = false;
   bool is_any_uint64 = false;
@@ -101,7 +101,7 @@ std::optional<Bytes> complex_of_attribute(const Json& stored, const ElementType&
   return bytes;
 }
 
-// The attribute of version 3 as an element of native byte order; none where it is none.
+// The attribute of version 3 as an element of native byte order; none if it is no such element.
 std::optional<NumbersValue> decoded_fill(const Json& stored, ElementType type) {
   type = type.in_byte_order(false);
   std::optional<Bytes> bytes;
@@ -153,7 +153,7 @@ Json one_to_json(std::span<const std::byte> bytes, const ElementType& type) {
   }
 }
 
-// Lists in lists, one level a dimension.
+// A list in a list for each dimension.
 Json numbers_to_json(const NumbersValue& value, size_t dimension, size_t& at) {
   if (dimension == value.shape.size()) {
     const auto bytes = static_cast<size_t>(value.type.bytes);
@@ -181,7 +181,7 @@ Json to_json(const AttributeValue& value) {
 
 // ---- _FillValue as an element
 
-// For messages.
+// The value as text for messages.
 std::string in_words(const AttributeValue& value) {
   const auto* numbers = std::get_if<NumbersValue>(&value);
   if (numbers != nullptr && numbers->type.is_number() && numbers->type.kind != 'c') return to_text(to_json(value), 0);
@@ -193,7 +193,7 @@ std::string in_words(const AttributeValue& value) {
   fail_argument(std::string(kFill) + " " + in_words(value) + " is not a value of dtype " + type_in_words(type) + why);
 }
 
-// The parts of a number: a real one has one.
+// The parts of a number: one for a real number, two for a complex one.
 std::vector<Json> parts_of(const NumbersValue& value) {
   if (value.type.kind != 'c') return {one_to_json(value.bytes, value.type)};
   const size_t half = value.bytes.size() / 2;

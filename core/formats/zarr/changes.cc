@@ -22,7 +22,7 @@ std::string quoted(const std::string& name) { return "'" + name + "'"; }
 
 bool is_null(const formats::AttributeValue& value) { return std::holds_alternative<NullValue>(value); }
 
-// A dimension of a new array that is there already: its length.
+// The length of an existing dimension that a new array has.
 int64_t fitted_length(const NewArray& array, const std::string& name, size_t axis, const formats::Dimension& there) {
   const std::string words = name + ": dimension " + quoted(there.name) + " is there already, ";
   if (array.grows(axis) && !there.is_unlimited) {

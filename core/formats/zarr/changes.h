@@ -1,4 +1,4 @@
-// What changes of a store ask of its nodes before anything is written.
+// Checks and inputs of a change of a store, before anything is written.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace swath::zarr {
 
-// The root. Throws Error{kFormat} for no store, Error{kArgument} for one that is an array.
+// The root. Throws Error{kFormat} if there is no store, Error{kArgument} if the store is one array.
 Node root_group(Nodes& nodes);
-// A group or an array. Throws Error{kArgument} where there is none.
+// A group or an array. Throws Error{kArgument} if it does not exist.
 Node existing_node(Nodes& nodes, const std::string& name);
-// The name that a new array gets. Throws Error{kStore} with EEXIST, Error{kArgument} where it cannot have it.
+// The name of a new array. Throws Error{kStore} with EEXIST if it exists, Error{kArgument} if the name is not possible.
 std::string new_name(Nodes& nodes, const Node& root, const formats::NewArray& array);
 
 // The groups above an array, from the root down.
@@ -24,17 +24,17 @@ struct GroupsAbove {
 };
 GroupsAbove groups_above(Nodes& nodes, const std::string& name);
 
-// What is asked for, as long as the dimensions that are there already. Throws Error{kArgument}.
+// The array with the lengths of the dimensions that exist already. Throws Error{kArgument}.
 formats::NewArray fitted(Nodes& nodes, const formats::NewArray& array, const std::string& name,
                          const std::vector<Node>& groups);
-// The names of dimensions that are to grow, and that no group declares yet.
+// The names of dimensions that will grow, and that no group declares yet.
 Names newly_unlimited(const formats::NewArray& array, const std::vector<Node>& groups);
 
-// The arrays that have a dimension, and which of theirs it is. Throws Error{kArgument} where there is none.
+// The arrays along a dimension, and the numbers of this dimension in each. Throws Error{kArgument} if there is none.
 using Along = std::vector<std::pair<const Node*, std::vector<size_t>>>;
 Along arrays_along(const std::string& path, const std::vector<Node>& nodes, const std::string& dimension);
 
-// The node with attributes added, replaced and, where they are null, removed.
+// The node with its attributes added, replaced or, if null, removed.
 Node with_changed_attributes(const Node& node, const formats::Attributes& changes);
 
 }  // namespace swath::zarr

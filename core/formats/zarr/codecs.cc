@@ -38,12 +38,12 @@ Levels levels_of(CodecKind kind) {
 int level_of(CodecKind kind, const Field& level) {
   const int64_t* stored = level.value().integer();
   const bool is_deflate = kind == CodecKind::kGzip || kind == CodecKind::kZlib;
-  if (stored != nullptr && *stored == -1 && is_deflate) return 6;  // what zlib takes it for
+  if (stored != nullptr && *stored == -1 && is_deflate) return 6;  // zlib's own default
   const Levels levels = levels_of(kind);
   return static_cast<int>(level.integer(levels.least, levels.most, levels.usual));
 }
 
-// The size of an element or a block; 0 stands for the usual one.
+// The size of an element or a block; 0 means the default.
 int64_t size_of(const Field& size, int64_t usual) {
   const int64_t found = size.integer(0, kSizeMax, 0);
   return found == 0 ? usual : found;
@@ -56,7 +56,7 @@ int shuffle_of(const Field& shuffle, int64_t element_bytes) {
   }
   const int64_t found = shuffle.integer(-1, 2, 1);
   if (found >= 0) return static_cast<int>(found);
-  return element_bytes == 1 ? 2 : 1;  // numcodecs: bits of single bytes, else bytes
+  return element_bytes == 1 ? 2 : 1;  // numcodecs shuffles bits of single bytes, else bytes
 }
 
 bool is_built(const std::string& name) {
@@ -126,7 +126,7 @@ Codec of_kind(CodecKind kind) {
   return codec;
 }
 
-// Blosc has its own names and levels for what it makes of a compressor again.
+// Blosc has its own names and levels for compressors.
 Codec as_blosc(const Codec& codec, int64_t element_bytes) {
   Codec made = of_kind(CodecKind::kBlosc);
   made.element_bytes = element_bytes;

@@ -10,7 +10,7 @@ Dimensions::Dimensions(const std::vector<Node>& nodes) {
   std::unordered_map<std::string, std::vector<const Node*>> arrays;
   for (const Node& node : nodes) {
     if (node.is_array) arrays[node.group()].push_back(&node);
-    if (node.is_array && !node.name.empty()) continue;  // a store may be an array
+    if (node.is_array && !node.name.empty()) continue;  // the whole store may be one array
     if (groups_.try_emplace(node.name).second) order.push_back(node.name);
     declared[node.name] = node.is_array ? Names{} : node.unlimited();
   }

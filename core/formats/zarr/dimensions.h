@@ -1,4 +1,4 @@
-// The dimensions of a Zarr store, which are nowhere but in its arrays: each names its own, and has their lengths.
+// The dimensions of a Zarr store. Only arrays store them: each array has the names and lengths of its own dimensions.
 #pragma once
 
 #include <optional>
@@ -12,27 +12,27 @@
 
 namespace swath::zarr {
 
-// Which dimension each group defines.
+// The dimensions that each group defines.
 //
-// A name that several arrays of a group use is one dimension; the first of them has its length. Where a group above has
-// one of the same name and length, it is that one, unless the group declares it itself.
+// Arrays of a group with the same dimension name share one dimension; the first array has its length. If a group above
+// has a dimension of this name and length, it is the same dimension, unless the group declares it itself.
 class Dimensions {
  public:
-  // `nodes`: groups before what they hold.
+  // `nodes`: each group precedes its content.
   explicit Dimensions(const std::vector<Node>& nodes);
 
-  // Those that a group defines itself, in the order in which its arrays have them.
+  // The dimensions that a group defines itself, in the order of its arrays.
   const std::vector<formats::Dimension>& of_group(const std::string& group) const;
 
   struct Seen {
-    std::string group = {};  // that defines it
+    std::string group = {};  // the group that defines it
     formats::Dimension dimension = {};
   };
-  // What a name means in a group; none where no group above has it.
+  // The dimension that a name means in a group; none if neither the group nor one above has it.
   std::optional<Seen> seen_from(std::string group, const std::string& name) const;
-  // Which of an array's dimensions are the one that a group defines under this name.
+  // The numbers of an array's dimensions that are the one that a group defines under this name.
   std::vector<size_t> axes_along(const Node& array, const std::string& group, const std::string& name) const;
-  // All of them, "ocean/time" of the group "ocean", by name.
+  // The paths of all dimensions, by name: "ocean/time" in the group "ocean".
   std::vector<std::string> paths() const;
 
  private:

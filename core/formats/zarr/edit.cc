@@ -31,7 +31,7 @@ Json object_of(const Field& field) {
   return Json::object(Json::Members(field.members().begin(), field.members().end()));
 }
 
-// What a node's files hold, the one that makes it a node last.
+// The files of a node; the last one is the file that makes the folder a node.
 Edit::Files files_of(const Node& node) {
   if (node.version == 3) {
     return {{in_node(node.name, "zarr.json"), object_of(node.metadata).with("attributes", object_of(node.attributes))}};
@@ -57,11 +57,11 @@ Json inline_node(const Node& node) {
 }
 
 struct Below {
-  std::string name;  // as seen from the holder, as JSON has it
+  std::string name;  // relative to the holder, as the JSON has it
   const Node* node = nullptr;
 };
 
-// In the order in which zarr-python writes them.
+// In the order of zarr-python.
 std::vector<Below> in_order(std::vector<Below> below) {
   std::vector<std::tuple<size_t, std::u32string, size_t>> places;
   for (size_t i = 0; i < below.size(); ++i) {
@@ -107,7 +107,7 @@ std::pair<std::string, Json> consolidated(const Node& holder, const std::unorder
   return consolidated(holder, in_order(std::move(below)));
 }
 
-// The part of a path in the store that is the first that is not there.
+// The first part of a path in the store that does not exist.
 std::string first_missing(const std::string& path, const std::string& folder) {
   for (size_t slash = folder.find('/');; slash = folder.find('/', slash + 1)) {
     std::string part = folder.substr(0, slash);
@@ -169,7 +169,7 @@ Edit::Files Edit::files() {
     const auto found = every.find(name);
     auto file = consolidated(found == every.end() ? holders_.at(name) : found->second, every);
     std::erase_if(changed, [&](const auto& one) { return one.first == file.first; });
-    changed.push_back(std::move(file));  // last, and once
+    changed.push_back(std::move(file));  // once, as the last file
   }
   return changed;
 }
@@ -191,7 +191,7 @@ void Edit::apply(const std::string& folder) {
   }
 }
 
-// In this order; those in the folder that was made go with it.
+// Replaces files in this order. An undo of the folder `made` also removes the files in it.
 void Edit::replace(const Files& changed, const std::string& made) {
   NewFiles files(nodes_.path());
   std::vector<std::string> replaced;

@@ -1,11 +1,11 @@
-// Nodes of a store that are stored together, and the consolidated metadata of the groups above them with them.
+// Stores several nodes together, with the consolidated metadata of the groups above them.
 //
-// A file of metadata is replaced as a whole: written aside in its folder, then renamed. Where several are replaced all
-// of them are written aside first: a full disk changes nothing. The journal is told before, and takes them back where
-// the process is killed before they are committed.
+// A metadata file is replaced as a whole: the new one is written in the same folder, then renamed. If several are
+// replaced, all are written before the first rename: a full disk changes nothing. The journal gets its records first,
+// and its undo removes the changes after a kill before the commit.
 //
-// Where a store has consolidated metadata they are written again with each change, last: who trusts them finds no array
-// that is not there, and no record that is not written, at any time.
+// Consolidated metadata of a store are written again with each change, as the last step: a reader that uses them never
+// finds an array that does not exist, or a record that is not written.
 #pragma once
 
 #include <map>
@@ -20,17 +20,17 @@
 
 namespace swath::zarr {
 
-// What is told before a store changes: its journal.
+// The journal of a store, which gets its records before a change.
 class StoreJournal {
  public:
   virtual ~StoreJournal() = default;
-  // A file or folder is made next, by its path in the store.
+  // Call this before a file or folder is made; `relative` is its path in the store.
   virtual void adds(const std::string& relative) = 0;
-  // Files are replaced next; those that are not there yet are made.
+  // Call this before files are replaced or made.
   virtual void replaces_all(std::span<const std::string> relative) = 0;
 };
 
-// Of a store that is open to be changed.
+// The journal of an existing store that is changed.
 class JournalOfChanges : public StoreJournal {
  public:
   explicit JournalOfChanges(Changes& changes) : changes_(changes) {}
@@ -41,7 +41,7 @@ class JournalOfChanges : public StoreJournal {
   Changes& changes_;
 };
 
-// Of a new store, which is removed where it fails.
+// For a new store, which is removed after an error.
 class NoJournal : public StoreJournal {
  public:
   void adds(const std::string& /*relative*/) override {}
@@ -52,17 +52,17 @@ class Edit {
  public:
   explicit Edit(Nodes& nodes, StoreJournal& journal) : nodes_(nodes), journal_(journal) {}
 
-  // Stores a node, which may be there already.
+  // Stores a new node, or replaces one.
   void put(Node node);
-  // Stores all metadata below a group with it.
+  // Stores all metadata below a group in the group.
   void consolidate(const Node& group);
 
   using Files = std::vector<std::pair<std::string, Json>>;
-  // What is to be in which files, those that change, by their paths in the store: in the order in which they get their
-  // names, consolidated metadata last.
+  // The files that change, by their paths in the store, with their new content, in the order of their renames;
+  // consolidated metadata are last.
   Files files();
-  // Does it; throws Error{kStore} where the system refuses: all is as it was then, or the journal takes it back.
-  // `folder`: is made first.
+  // Makes the changes. Throws Error{kStore} if the system refuses: then nothing has changed, or the journal can undo
+  // it. `folder` is created first.
   void apply(const std::string& folder = "");
 
  private:
@@ -73,7 +73,7 @@ class Edit {
   Nodes& nodes_;
   StoreJournal& journal_;
   std::vector<Node> changed_ = {};
-  std::unordered_map<std::string, size_t> place_ = {};  // of each in `changed_`
+  std::unordered_map<std::string, size_t> place_ = {};  // the position of each in `changed_`
   std::map<std::string, Node> holders_ = {};
 };
 

@@ -20,8 +20,8 @@ namespace {
 
 using formats::ElementField;
 
-constexpr int64_t kElementBytesMax = (int64_t{1} << 31) - 1;  // for NumPy
-// Of an element that has a fill value here. One in metadata may claim any size, and its fill value takes that memory.
+constexpr int64_t kElementBytesMax = (int64_t{1} << 31) - 1;  // NumPy's limit
+// The limit for elements with a fill value: false metadata may state any size, and the fill value takes that memory.
 constexpr int64_t kFillBytesMax = int64_t{16} << 20;
 
 struct NamedType {
@@ -45,7 +45,7 @@ constexpr std::array<NamedType, 14> kNumbers = {{{"bool", 'b', 1},
                                                  {"complex64", 'c', 8},
                                                  {"complex128", 'c', 16}}};
 constexpr std::array<NamedType, 2> kTimes = {{{"numpy.datetime64", 'M', 8}, {"numpy.timedelta64", 'm', 8}}};
-// Their bytes are those of one unit of their length.
+// The bytes of these types are those of one character, times their length.
 constexpr std::array<NamedType, 3> kTexts = {
     {{"null_terminated_bytes", 'S', 1}, {"raw_bytes", 'V', 1}, {"fixed_length_utf32", 'U', 4}}};
 constexpr std::array<std::string_view, 14> kUnits = {"Y",  "M",  "W",  "D",  "h",  "m",  "s",
@@ -62,7 +62,7 @@ const NamedType* named(const Types& types, std::string_view name) {
   return find_type(types, [&](const NamedType& one) { return one.name == name; });
 }
 
-// "25s", or "s" for one: as NumPy says it; none for what is no unit.
+// "25s", or "s" for one, as NumPy writes it; none if the text is no unit.
 std::optional<std::string> unit_of(std::string_view text) {
   if (text == "generic") return "";
   uint64_t scale = 1;
@@ -98,7 +98,7 @@ bool is_size(char kind, int64_t count) {
   }
 }
 
-// A type as NumPy spells it: "<f8", "|S5", "<M8[25s]", "float64", "|O". None for what is none.
+// A type in NumPy's notation: "<f8", "|S5", "<M8[25s]", "float64", "|O". None if the text is no type.
 std::optional<ElementType> spelled_type(std::string_view text) {
   if (const NamedType* found = named(kNumbers, text)) return ElementType{.kind = found->kind, .bytes = found->bytes};
   if (text == "object" || text == "|O" || text == "O") return ElementType::text();
@@ -127,7 +127,7 @@ std::optional<ElementType> spelled_type(std::string_view text) {
   return type;
 }
 
-// Fields one behind the other; those without a name are padding. `stored`: what says so.
+// A structure of fields without gaps; a field without a name is padding. `stored`: its metadata, for errors.
 ElementType structure_of(std::vector<ElementField> fields, const Field& stored) {
   ElementType type{.kind = 'V'};
   for (ElementField& field : fields) {
@@ -162,7 +162,7 @@ std::vector<Field> pair_of(const Field& field) {
   return found;
 }
 
-// Of version 3: {"name": …, "data_type": …}, or [name, type].
+// A field in version 3: {"name": …, "data_type": …}, or [name, type].
 ElementField field_of_v3(const Field& stored, size_t place) {
   ElementField field;
   if (stored.value().members() != nullptr) {
@@ -173,7 +173,7 @@ ElementField field_of_v3(const Field& stored, size_t place) {
     field.name = pair[0].text();
     field.type = type_of_v3(pair[1]);
   }
-  if (field.name.empty()) field.name = "f" + std::to_string(place);  // as NumPy calls it
+  if (field.name.empty()) field.name = "f" + std::to_string(place);  // the name that NumPy gives
   return field;
 }
 
@@ -203,7 +203,7 @@ Json padding_of(int64_t bytes) { return Json::List{"", "|V" + std::to_string(byt
 
 // ---- Fill values
 
-// What a value is not, in words.
+// A description of what a value should have been.
 struct NoElement : std::exception {
   explicit NoElement(std::string words) : why(std::move(words)) {}
   std::string why;
@@ -239,7 +239,7 @@ Bytes raw_fill(const Json& stored, int64_t bytes) {
   throw NoElement{"neither bytes nor their base64"};
 }
 
-// As Python's float() takes it: also "nan" and "-Infinity".
+// Parses text like Python's float(): also "nan" and "-Infinity".
 double float_of_text(const std::string& text) {
   constexpr std::string_view kSpaces = " \t\n\v\f\r";
   const size_t begin = text.find_first_not_of(kSpaces);
@@ -313,7 +313,7 @@ Bytes text_fill(const Json& stored, const ElementType& type) {
   } else if (!stored.is_number() || double_of(stored) != 0.0) {
     fail_kind(stored);
   }
-  points.resize(static_cast<size_t>(type.bytes / 4));  // longer ones are cut
+  points.resize(static_cast<size_t>(type.bytes / 4));  // longer text is cut
   Bytes bytes;
   const ElementType unit{.kind = 'u', .bytes = 4, .is_big_endian = type.is_big_endian};
   for (const char32_t point : points) {
@@ -372,7 +372,7 @@ Json float_to_json(double value) {
 Json text_to_json(std::span<const std::byte> fill, const ElementType& type) {
   const ElementType unit{.kind = 'u', .bytes = 4, .is_big_endian = type.is_big_endian};
   std::string text;
-  std::string zeros;  // those at the end are none of the text
+  std::string zeros;  // zero bytes at the end do not belong to the text
   for (size_t at = 0; at < fill.size(); at += 4) {
     const auto point = static_cast<char32_t>(integer_in(fill.subspan(at, 4), unit).magnitude);
     if (point == 0) {

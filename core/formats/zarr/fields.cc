@@ -43,7 +43,7 @@ std::vector<Field> Field::items() const {
 std::pair<std::string, Field> Field::named() const {
   if (value_.text() != nullptr) return {text(), Field(Json(), file_, key_ + ".configuration")};
   Field settings = of("configuration");
-  settings.members();  // which throws where it is something else
+  settings.members();  // throws if it is neither an object nor missing
   return {of("name").text(), std::move(settings)};
 }
 

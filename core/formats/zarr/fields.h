@@ -1,9 +1,9 @@
-// Metadata in JSON: a file that is read within bounds, and fields that are taken as what they are expected to be.
+// Metadata in JSON: a reader of files of limited size, and fields whose types are checked.
 //
 //     const Field array = read_json("a.zarr/zarr.json").value();
 //     array.of("chunk_grid").of("configuration").of("chunk_shape").lengths(1)
 //
-// Whatever is there instead is an Error{kFormat} that names the file, the field, what was expected and what was found.
+// A field of another type is an Error{kFormat} that names the file, the field, what was expected and what was found.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +19,12 @@
 
 namespace swath::zarr {
 
-// Bytes of the largest file that is read: a lie in a large file must not take its size in memory.
+// The limit for the size of a file: a huge file with false metadata must not take its size in memory.
 inline constexpr int64_t kMetadataBytesMax = int64_t{1} << 26;
-// Of an array: NumPy has no more.
+// The limit for an array, as in NumPy.
 inline constexpr size_t kDimensionsMax = 64;
 
-// A value of a JSON file, and where it stands. One that is missing is null.
+// A value of a JSON file and its position, for errors. A missing value is null.
 class Field {
  public:
   Field() = default;
@@ -36,23 +36,23 @@ class Field {
   const std::string& key() const { return key_; }
   bool is_missing() const { return value_.is_null(); }
 
-  // What to throw where the value is not `expected`.
+  // The error for a value that is not `expected`.
   Error wrong(const std::string& expected) const;
-  // What an object has under a key; null where there is no object either.
+  // The value of a key in an object; null if there is no such key, or no object.
   Field of(std::string_view key) const;
-  // The values of an object by their keys; none where it is missing.
+  // The members of an object; none if it is missing.
   const JsonObject& members() const;
-  // The fields of a list; none where it is missing.
+  // The fields of a list; none if it is missing.
   std::vector<Field> items() const;
-  // The name and the configuration of what Zarr's version 3 calls an extension; a name alone has none.
+  // The name and the configuration of an "extension" of version 3; a name alone has no configuration.
   std::pair<std::string, Field> named() const;
-  // A string, one of those allowed where any are named; `missing` where it is missing and that is given.
+  // A string; if `allowed` is not empty, one of these; `missing` is the default for a missing value.
   std::string text(const std::vector<std::string_view>& allowed = {},
                    std::optional<std::string_view> missing = std::nullopt) const;
   int64_t integer(int64_t least, int64_t most, std::optional<int64_t> missing = std::nullopt) const;
-  // True or false, which may be written 1 or 0; false where it is missing.
+  // True or false; 1 and 0 are accepted; false if it is missing.
   bool flag() const;
-  // A list of integers from `least` on, one a dimension of an array.
+  // A list of integers of at least `least`, one for each dimension of an array.
   Shape lengths(int64_t least) const;
 
  private:
@@ -61,8 +61,8 @@ class Field {
   std::string key_ = {};
 };
 
-// The object that a file of JSON holds; none where there is no such file. Throws Error{kFormat} for what is no JSON, or
-// more than metadata can be, Error{kStore} where the system refuses.
+// The object in a JSON file; none if there is no such file. Throws Error{kFormat} if the file is no JSON or too large,
+// Error{kStore} if the system refuses.
 std::optional<Field> read_json(const std::string& path);
 // The bytes of such a file.
 std::optional<std::string> read_metadata(const std::string& path);

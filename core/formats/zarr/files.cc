@@ -36,7 +36,7 @@ std::string aside_of(const std::string& target) {
 
 int64_t nanoseconds(const timespec& time) { return int64_t{1'000'000'000} * time.tv_sec + time.tv_nsec; }
 
-// Where a link leads.
+// Follows links.
 bool is_folder_in(int folder, const dirent& entry) {
   if (entry.d_type == DT_DIR) return true;
   if (entry.d_type != DT_LNK && entry.d_type != DT_UNKNOWN) return false;
@@ -65,7 +65,7 @@ std::optional<ReadFile> read_file(const std::string& path, int64_t bytes_max) {
   const off_t size = ::lseek(file.get(), 0, SEEK_END);
   if (size < 0) refuse(path, "read", errno);
   found.size = size;
-  // One byte more than there should be: a file that grows meanwhile is read as far as it was.
+  // The read wants one byte more, to detect a file that is too long; a file that grows is read up to its old size.
   const int64_t wanted = std::min(bytes_max, found.size) + 1;
   found.bytes = store_errors(path, "read", [&] { return file_calls::read_at(file.get(), wanted, 0); });
   return found;
@@ -122,7 +122,7 @@ void remove_folder(const std::string& folder) noexcept {
   try {
     std::error_code ignored;
     std::filesystem::remove_all(folder, ignored);
-  } catch (...) {  // no memory: it stays
+  } catch (...) {  // without memory the folder stays
     return;
   }
 }
@@ -131,7 +131,7 @@ NewFiles::~NewFiles() {
   for (size_t i = renamed_; i < asides_.size(); ++i) {
     try {
       file_calls::remove_file(asides_[i].path);
-    } catch (const Refusal&) {  // there is none, or it stays
+    } catch (const Refusal&) {  // it does not exist, or it stays
       continue;
     }
   }

@@ -1,4 +1,4 @@
-// The files of a store's metadata: read whole, and replaced as a whole.
+// The metadata files of a store: each is read and replaced as a whole.
 #pragma once
 
 #include <sys/stat.h>
@@ -12,52 +12,52 @@
 
 namespace swath::zarr {
 
-// What tells that a file is another one, or holds something else, than when it was looked at last.
+// The properties of a file that change when it is replaced or modified.
 struct FileState {
   uint64_t device = 0;
   uint64_t inode = 0;
   int64_t modified = 0;  // nanoseconds
-  int64_t changed = 0;   // nanoseconds: its bytes, or what is known of it
+  int64_t changed = 0;   // nanoseconds: the last change of the content or of the inode
   int64_t bytes = 0;
   bool operator==(const FileState& other) const = default;
 };
 
-// None where there is no such file, or it cannot be looked at.
+// None if there is no such file, or if it cannot be examined.
 std::optional<FileState> state_of(const std::string& path);
 
 struct ReadFile {
   std::string bytes = {};
-  int64_t size = 0;  // of all of it
+  int64_t size = 0;  // of the whole file
 };
 
-// The first `bytes_max` + 1 bytes of a file; none where there is no such file. Throws Error{kStore}: what the system
-// refuses, and what is no file.
+// The first `bytes_max` + 1 bytes of a file; none if there is no such file. Throws Error{kStore} if the system refuses,
+// or if the path is no file.
 std::optional<ReadFile> read_file(const std::string& path, int64_t bytes_max);
-bool exists(const std::string& path);    // where a link leads
-bool is_taken(const std::string& path);  // by a link that leads nowhere, too
+bool exists(const std::string& path);    // follows links
+bool is_taken(const std::string& path);  // also true for a link that leads nowhere
 bool is_folder(const std::string& path);
-// The names of the folders in a folder, sorted as Python sorts them. Throws Error{kStore}.
+// The names of the folders in a folder, in Python's order. Throws Error{kStore}.
 std::vector<std::string> folders_in(const std::string& folder);
-// The path of something in a folder; the folder's own for "".
+// The path of an item in a folder; for "", the folder itself.
 std::string joined(const std::string& folder, const std::string& name);
-// Makes folders, those that are missing above them too. Throws Error{kStore}, which names `path`.
+// Makes a folder, and missing folders above it. Throws Error{kStore}, which names `path`.
 void make_folders(const std::string& folder, const std::string& path);
-// As much of it as can be removed.
+// Removes as much of it as possible.
 void remove_folder(const std::string& folder) noexcept;
 
-// Files that are written aside, each in its folder under a name that nobody else has, before any of them gets its
-// name: a full disk changes nothing. What has no name yet is removed in the end.
+// New files under temporary names in their folders; all are written before the first rename: a full disk changes
+// nothing. The destructor removes files that were not renamed.
 class NewFiles {
  public:
-  // `path` is what errors name.
+  // Errors name `path`.
   explicit NewFiles(std::string path) : path_(std::move(path)) {}
   ~NewFiles();
   NewFiles(const NewFiles&) = delete;
   NewFiles& operator=(const NewFiles&) = delete;
 
-  // Has the permissions of the file that it replaces, where that is there. Throws Error{kStore}.
+  // The new file gets the permissions of the file that it replaces, if there is one. Throws Error{kStore}.
   void write(const std::string& target, const std::string& text);
-  // All of them, in the order in which they were written.
+  // Renames all files, in the order in which they were written.
   void rename();
 
  private:

@@ -1,4 +1,4 @@
-// Metadata of Zarr that are damaged, or lie: an error, or a description that can be; never a crash.
+// Damaged and false metadata of Zarr give an error or a plausible description, never a crash.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 namespace swath::zarr {
 namespace {
 
-// So many in seconds; SWATH_FUZZ_INPUTS asks for more.
+// The number of inputs takes seconds; SWATH_FUZZ_INPUTS sets another one.
 int64_t mutations() {
   const char* asked = std::getenv("SWATH_FUZZ_INPUTS");
   return asked == nullptr ? 20'000 : std::strtoll(asked, nullptr, 10);
@@ -102,7 +102,7 @@ class Mutator {
  private:
   size_t below(size_t count) { return count == 0 ? 0 : random_() % count; }
 
-  // A value of the text, at most: from a place behind a colon, comma or bracket to the next such place.
+  // Replaces the text between a colon, comma or bracket and the next one: at most one value.
   void replace_value(std::string& text) {
     const size_t begin = text.find_first_of(":,[", below(text.size()));
     if (begin == std::string::npos) return;
@@ -146,7 +146,7 @@ void check(const formats::Description& found) {
   for (const int64_t length : coded->chunk_shape) ASSERT_GE(length, 1);
 }
 
-// What reading a store does with one file of metadata.
+// Does with one metadata file what a read of the store does.
 bool is_described(const std::string& text) {
   const Field metadata = parse_metadata(text, "a.zarr/zarr.json");
   const bool is_v2 = metadata.value().find("chunks") != nullptr;

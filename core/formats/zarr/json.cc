@@ -16,15 +16,16 @@
 namespace swath::zarr {
 namespace {
 
-constexpr size_t kShortMembers = 8;         // of an object that is looked through
-constexpr size_t kIntegerDigitsMax = 4300;  // as in Python: converting them takes the square of their number
+constexpr size_t kShortMembers = 8;  // the members of an object that is searched one by one
+// as in Python: the time of a conversion grows with the square of the length
+constexpr size_t kIntegerDigitsMax = 4300;
 constexpr size_t kShownMax = 100;
 
 [[noreturn]] void fail(const std::string& file, const std::string& what) {
   throw Error(ErrorKind::kFormat, file + ": " + what);
 }
 
-// Whatever the program's language is, the decimal point is a point.
+// The decimal point is a point in every locale.
 double double_of(const std::string& text) {
   static const locale_t c_locale = newlocale(LC_ALL_MASK, "C", nullptr);
   return strtod_l(text.c_str(), nullptr, c_locale);
@@ -41,7 +42,7 @@ Json number_of(const std::string& text) {
   return BigInteger{text};
 }
 
-// Builds the values that nlohmann-json finds, from the innermost outwards.
+// Builds the values that nlohmann-json parses, the innermost first.
 class Builder {
  public:
   explicit Builder(const std::string& file) : file_(file) {}
@@ -379,10 +380,12 @@ std::string to_text(double value) {
   if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
   char digits[32];
   const auto [end, error] = std::to_chars(digits, digits + sizeof digits, value, std::chars_format::scientific);
-  const std::string_view shortest(digits, static_cast<size_t>(end - digits));  // the fewest digits, as Python's
+  // the fewest digits that identify the number, as in Python
+  const std::string_view shortest(digits, static_cast<size_t>(end - digits));
   const size_t letter = shortest.find('e');
   const int64_t exponent = std::strtol(std::string(shortest.substr(letter + 1)).c_str(), nullptr, 10);
-  if (exponent < -4 || exponent >= 16) return std::string(shortest);  // "1e-05"; both have two digits at least
+  // "1e-05"; both languages write at least two digits
+  if (exponent < -4 || exponent >= 16) return std::string(shortest);
   char fixed[400];
   const auto [fixed_end, fixed_error] = std::to_chars(fixed, fixed + sizeof fixed, value, std::chars_format::fixed);
   std::string text(fixed, fixed_end);

@@ -1,13 +1,13 @@
-// JSON as Python reads and writes it: nlohmann-json knows the grammar, this file adds what metadata of Zarr have
-// besides.
+// JSON as Python reads and writes it: nlohmann-json parses the grammar, and this file adds what Zarr's metadata have
+// beyond it.
 //
 //     const Json metadata = parse_json(text, "run.zarr/zarr.json");
 //     metadata.find("shape")->list()
 //     to_text(metadata.with("shape", shape), 2)      // as json.dumps(…, indent=2) writes it
 //
 // Beyond the standard, as other libraries write such metadata: NaN, Infinity and -Infinity; integers of any length;
-// numbers that are too large for a double, which are infinite; strings with halves of surrogate pairs, which are kept
-// as three bytes each, as UTF-8 would have them ("WTF-8").
+// numbers that are too large for a double, which become infinite; strings with halves of surrogate pairs, which are
+// kept as three bytes each ("WTF-8").
 #pragma once
 
 #include <cstddef>
@@ -26,13 +26,13 @@ namespace swath::zarr {
 class Json;
 class JsonObject;
 
-// An integer that does not fit into 64 bits: its digits.
+// The digits of an integer that does not fit into 64 bits.
 struct BigInteger {
   std::string digits = {};
   bool operator==(const BigInteger& other) const = default;
 };
 
-// A value that never changes: a copy of it shares what it holds.
+// A value that never changes: copies share its content.
 class Json {
  public:
   using List = std::vector<Json>;
@@ -49,15 +49,16 @@ class Json {
   Json(const char* value) : Json(std::string(value)) {}
   Json(BigInteger value) : value_(std::make_shared<const BigInteger>(std::move(value))) {}
   Json(List items) : value_(std::make_shared<const List>(std::move(items))) {}
-  static Json object(Members members);  // whose keys differ
+  static Json object(Members members);  // the keys must differ
   static Json object(std::initializer_list<Member> members) { return object(Members(members)); }
   static Json integers(const std::vector<int64_t>& numbers);
   static Json texts(const std::vector<std::string>& texts);
 
   bool is_null() const { return std::holds_alternative<std::monostate>(value_); }
-  bool is_integer() const { return integer() != nullptr || big_integer() != nullptr; }  // true and false are none
+  // true and false are not integers
+  bool is_integer() const { return integer() != nullptr || big_integer() != nullptr; }
   bool is_number() const { return is_integer() || number() != nullptr; }
-  // Each null where the value is something else.
+  // Each returns null if the value has another type.
   const bool* flag() const { return std::get_if<bool>(&value_); }
   const int64_t* integer() const { return std::get_if<int64_t>(&value_); }
   const double* number() const { return std::get_if<double>(&value_); }
@@ -66,13 +67,13 @@ class Json {
   const List* list() const { return shared<List>(); }
   const JsonObject* members() const { return shared<JsonObject>(); }
 
-  // What an object has under a key; null where it has nothing, or is no object.
+  // The value of a key in an object; null if there is no such key, or no object.
   const Json* find(std::string_view key) const;
-  // An object with another value under a key: in its place, or at the end.
+  // The object with another value for a key: a new key is appended.
   Json with(std::string_view key, Json value) const;
   Json without(std::string_view key) const;
 
-  // The same type and the same value; NaN equals NaN. Objects are equal whatever their order is.
+  // Equal values have the same type; NaN equals NaN. The order of an object's members does not matter.
   bool operator==(const Json& other) const;
 
  private:
@@ -87,7 +88,7 @@ class Json {
       value_ = {};
 };
 
-// In the order of the text. Found in constant time.
+// In the order of the text. A key is found in constant time.
 class JsonObject {
  public:
   explicit JsonObject(Json::Members members);
@@ -102,19 +103,19 @@ class JsonObject {
 
  private:
   const Json::Members members_;
-  std::unordered_map<std::string_view, size_t> places_ = {};  // of objects that are not short
+  std::unordered_map<std::string_view, size_t> places_ = {};  // for objects that are not short
 };
 
-// Lists and objects in each other, at most.
+// The maximum of the levels of nested lists and objects.
 inline constexpr int kDepthMax = 64;
 
-// Throws Error{kFormat}, which names the file, for what is no JSON, an object that has a key twice, or lists and
-// objects that are nested more than kDepthMax deep.
+// Throws Error{kFormat}, which names the file, if the text is no JSON, if an object has a key twice, or if lists and
+// objects are nested more than kDepthMax deep.
 Json parse_json(std::string_view text, const std::string& file);
 
-// As Python's json.dumps writes it, in ASCII. `indent`: spaces of a level; 0: all in one line.
+// The text that Python's json.dumps writes, in ASCII. `indent`: spaces for each level; 0: one line.
 std::string to_text(const Json& value, int indent);
-// For messages, at most about 100 characters: as Python shows such a value.
+// The value for messages, as Python shows it, at most about 100 characters.
 std::string shown(const Json& value);
 // "an object", "a list", "a string" and so on.
 std::string_view kind_in_words(const Json& value);

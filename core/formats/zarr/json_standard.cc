@@ -11,7 +11,7 @@ namespace {
 
 constexpr char kMark = '\x01';
 constexpr std::string_view kEscapedMark = "\\u0001";
-constexpr size_t kPlainNumberMax = 18;  // characters: neither beyond 64 bits nor beyond a double without an exponent
+constexpr size_t kPlainNumberMax = 18;  // characters: such a number without an exponent fits into 64 bits and a double
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -21,7 +21,7 @@ size_t digits_at(std::string_view text, size_t begin) {
   return end - begin;
 }
 
-// By the grammar of JSON: -0.5e+3, but neither 01 nor .5
+// Whether the text is a number in JSON's grammar: -0.5e+3, but neither 01 nor .5.
 bool is_number(std::string_view text) {
   size_t at = text.starts_with('-') ? 1 : 0;
   const size_t whole = digits_at(text, at);
@@ -42,7 +42,7 @@ bool is_number(std::string_view text) {
   return at == text.size();
 }
 
-// The 16 bits of an escape such as \ud800 at this place; none where there is no such escape.
+// The 16 bits of an escape such as \ud800 at this position; none if there is no such escape.
 std::optional<char32_t> escape_at(std::string_view text, size_t at) {
   if (text.size() < at + 6 || text[at] != '\\' || text[at + 1] != 'u') return std::nullopt;
   uint32_t unit = 0;
@@ -78,7 +78,7 @@ class Standardiser {
     }
     const std::optional<char32_t> unit = escape_at(text_, at_);
     if (!unit) {
-      at_ += 2;  // whatever is escaped does not end the string
+      at_ += 2;  // the escaped character does not end the string
     } else if (*unit == static_cast<char32_t>(kMark)) {
       replace(6, std::string(kEscapedMark).append(kEscapedMark));
     } else if (is_surrogate(*unit)) {
@@ -125,7 +125,7 @@ class Standardiser {
 
   const std::string_view text_;
   size_t at_ = 0;
-  size_t copied_ = 0;  // so much of the text is in `out_`
+  size_t copied_ = 0;  // the part of the text before this offset is in `out_`
   bool is_in_string_ = false;
   std::string out_;
 };

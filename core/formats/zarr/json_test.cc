@@ -45,7 +45,7 @@ TEST(ZarrJsonTest, WhatPythonTakesForJsonIsReadAndWrittenAgainAsItWas) {
 }
 
 TEST(ZarrJsonTest, DoublesAreWrittenAsPythonWritesThem) {
-  // repr() of Python 3
+  // the texts are Python 3's repr() of the numbers
   const std::pair<double, const char*> cases[] = {{1.0, "1.0"},
                                                   {0.1, "0.1"},
                                                   {1e-4, "0.0001"},

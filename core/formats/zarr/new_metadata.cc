@@ -17,13 +17,13 @@ using formats::Attributes;
 using formats::AttributeValue;
 using formats::NewArray;
 
-// Bytes of a chunk of a shard where nobody says how large it is to be: of less the index of the shard is no small part.
+// The least bytes of a default chunk in a shard: with smaller chunks, the index would be a large part of the shard.
 constexpr int64_t kSharedChunkBytesMin = int64_t{1} << 10;
-constexpr int kTextLevel = 5;  // of gzip, by which text is compressed: every reader has it
+constexpr int kTextLevel = 5;  // of gzip, the default for text: every reader has it
 
 // ---- Chunks
 
-// The largest divisor that is no more than half of a length, if it is above a 65536th, else 1.
+// The largest divisor that is at most half of the length, if it is above length / 65536; else 1.
 int64_t largest_part(int64_t length) {
   constexpr int64_t kDivisorMax = int64_t{1} << 16;
   for (int64_t n = 2; n <= kDivisorMax && n <= length / n; ++n) {
@@ -50,7 +50,7 @@ Shape chunks_of_shard(const Shape& shard, int64_t element_bytes) {
   return chunks;
 }
 
-// The shape with 0 for what will grow.
+// The shape with 0 for the dimensions that will grow.
 Shape first_shape(const NewArray& array) {
   Shape shape = array.shape;
   for (size_t axis = 0; axis < shape.size(); ++axis) {
@@ -133,8 +133,8 @@ Json new_v3(const NewArray& array, const Json& fill) {
                     array);
 }
 
-// `.zarray`. Its `fill_value` is null where no value means that data are missing: xarray takes any other for
-// _FillValue, so that zeros would be missing.
+// `.zarray`. Its `fill_value` is null unless a value marks missing data: xarray reads any other value as _FillValue, so
+// that zeros would be missing data.
 Json new_v2(const NewArray& array, const std::optional<Bytes>& missing) {
   const auto [chunks, shards] = chunks_and_shards(first_shape(array), array.type.bytes, array.chunks, array.shards);
   if (shards) fail_argument("Zarr version 2 has no shards; leave out shards=, or create version 3");
@@ -170,7 +170,7 @@ Json new_v2(const NewArray& array, const std::optional<Bytes>& missing) {
                        {"dimension_separator", "."}});
 }
 
-// Of text of variable length, which has chunks unless it is a scalar.
+// The metadata of text of variable length, which has chunks unless it is a scalar.
 Json new_text(const NewArray& array, int version, const Json& missing) {
   const Json shape = Json::integers(array.shape);
   const Shape chunks = array.chunks.value_or(Shape{});

@@ -1,4 +1,4 @@
-// The metadata of groups and arrays that are made.
+// The metadata of new groups and arrays.
 #pragma once
 
 #include <optional>
@@ -9,18 +9,18 @@
 
 namespace swath::zarr {
 
-inline constexpr int64_t kChunkBytes = int64_t{4} << 20;  // of a chunk where nobody says how large it is to be
+inline constexpr int64_t kChunkBytes = int64_t{4} << 20;  // the default size of a chunk
 
-// "v2" or "v3"; the latter for "".
+// "v2" or "v3"; "" means "v3".
 int version_of(std::string_view flavour);
 
 Node new_group(const std::string& path, const std::string& name, int version, const Names& grows = {});
 // Throws Error{kArgument} for what the version cannot store.
 Node new_array(const std::string& path, const std::string& name, int version, const formats::NewArray& array);
-// A node with another _FillValue; null for none. Throws Error{kArgument}, Error{kUnsupported}.
+// The node with another _FillValue; null removes it. Throws Error{kArgument}, Error{kUnsupported}.
 Node with_fill(const Node& node, const formats::AttributeValue& value);
 
-// The shape of a chunk, by default of about kChunkBytes, and of a shard. Throws Error{kArgument} where they do not fit.
+// The shape of a chunk, by default of about kChunkBytes, and of a shard. Throws Error{kArgument} if they do not fit.
 std::pair<Shape, std::optional<Shape>> chunks_and_shards(const Shape& shape, int64_t element_bytes,
                                                          const std::optional<Shape>& chunks,
                                                          const std::optional<Shape>& shards);

@@ -15,7 +15,7 @@ namespace {
 constexpr std::array<std::string_view, 4> kFileNames = {"zarr.json", ".zarray", ".zgroup", ".zattrs"};
 enum : size_t { kV3 = 0, kArrayOfV2 = 1, kGroupOfV2 = 2, kAttributesOfV2 = 3 };
 
-// Clocks of file systems are no finer than this: of two changes within it the second may not be seen.
+// The resolution of file systems' clocks: a second change within this time may have the same time.
 constexpr int64_t kClockNanoseconds = 20'000'000;
 
 std::string child_of(const std::string& group, const std::string& name) {
@@ -34,7 +34,7 @@ Node node_of_v2(const std::string& path, std::string name, bool is_array, Field 
   return {path, std::move(name), 2, is_array, std::move(metadata), std::move(attributes)};
 }
 
-// The object that another one has under a key; Error{kFormat} where it is none.
+// The object that another object has as the value of a key; Error{kFormat} if it is no object.
 Field object_in(const Field& holder, const std::string& key) {
   Field found = holder.of(key);
   if (found.value().members() == nullptr) throw found.wrong("an object");
@@ -74,7 +74,7 @@ MaybeNodes consolidated_of_v2(const std::string& path) {
   return found;
 }
 
-// By the parts of their names, groups before what they hold.
+// Sort key: the parts of the name, so that each group precedes its content.
 std::vector<std::u32string> order_of(const std::string& name) {
   std::vector<std::u32string> parts(1);
   for (const char32_t point : code_points(name)) {
@@ -96,7 +96,7 @@ std::vector<Node> sorted(std::vector<Node> nodes) {
   return found;
 }
 
-// All nodes as the root has them; none where it has none, or what cannot be true.
+// All nodes in the root's consolidated metadata; none if there are no valid ones.
 MaybeNodes consolidated(const std::string& path, const Node& root) {
   MaybeNodes found;
   try {
@@ -141,8 +141,8 @@ Names names_in(const Field& attributes) {
   return found;
 }
 
-// What one file of a group's attributes declares to grow. It may hold the metadata of all other nodes, too: it is
-// parsed only where it has the word at all, and not again while it is the same.
+// The dimensions that one attributes file of a group declares to grow. The file may also hold the metadata of all other
+// nodes, so it is parsed only if it contains the attribute's name, and only once while it does not change.
 Names declared_in(const std::string& file, bool has_metadata) {
   constexpr size_t kFilesKept = 256;
   thread_local std::unordered_map<std::string, Declared> kept;
@@ -180,7 +180,8 @@ std::vector<std::string> Node::dimensions() const {
     const bool is_any = std::any_of(found.begin(), found.end(), [](const std::string& one) { return !one.empty(); });
     return is_any ? found : std::vector<std::string>{};
   }
-  const Json* others = attributes.members().find(kDimensionsOfV2);  // the user's, who may mean something else by it
+  // it belongs to the user, who may use this attribute for another purpose
+  const Json* others = attributes.members().find(kDimensionsOfV2);
   if (others == nullptr || others->list() == nullptr || others->list()->size() != ndim) return {};
   for (const Json& one : *others->list()) {
     if (one.text() == nullptr) return {};

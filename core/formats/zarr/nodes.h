@@ -1,11 +1,11 @@
-// The nodes of a Zarr store, its groups and arrays: read one by one, or all of them from consolidated metadata.
+// The nodes of a Zarr store are its groups and arrays. They are read one by one, or all from consolidated metadata.
 //
 //     Nodes nodes("run.zarr");
-//     for (const Node& node : nodes.walk())          // groups before what they hold
+//     for (const Node& node : nodes.walk())          // each group precedes its content
 //
 // Consolidated metadata are copies of all metadata in one file at the root: `.zmetadata` of version 2, and
-// `consolidated_metadata` in the `zarr.json` of version 3, as zarr-python writes it. The files of the nodes are the
-// truth.
+// `consolidated_metadata` in the `zarr.json` of version 3, as zarr-python writes it. If they differ, the files of the
+// nodes are right.
 #pragma once
 
 #include <array>
@@ -25,75 +25,73 @@ namespace swath::zarr {
 
 inline constexpr std::string_view kAllOfV2 = ".zmetadata";
 inline constexpr std::string_view kAllOfV3 = "consolidated_metadata";
-// The attribute in which xarray keeps the names of dimensions.
+// The attribute for the names of dimensions, as xarray writes it.
 inline constexpr std::string_view kDimensionsOfV2 = "_ARRAY_DIMENSIONS";
 // The attribute of a group that lists its dimensions that were declared to grow.
 //
-// Zarr has no such thing: any array can be resized. What was declared must be found again where a file is opened to
-// append to, or copied to a format in which it matters. An attribute of a group is what all readers of both versions
-// accept and keep (zarr-python refuses other members of a group's metadata). xarray does not show attributes of groups
-// whose names begin with _nc, which are netCDF's own; in arrays, it would.
+// Zarr has no such concept: every array can be resized. Swath needs the declaration when a file is opened for
+// appending, or is copied to a format in which it matters. Readers of both versions accept and keep an attribute of a
+// group (zarr-python refuses other members of a group's metadata). xarray hides attributes of groups whose names begin
+// with _nc, which are netCDF's own; it would show them for arrays.
 inline constexpr std::string_view kUnlimited = "_nc_unlimited_dimensions";
 
 using Names = std::set<std::string>;
 
-// A group or an array, as its metadata have it.
+// The metadata of a group or an array.
 struct Node {
   std::string path = {};  // the store
   std::string name = {};  // its path in the store; "" for the store itself
   int version = 3;
   bool is_array = false;
-  Field metadata = {};    // what `zarr.json`, `.zarray` or `.zgroup` holds
-  Field attributes = {};  // of version 2 they have a file of their own
+  Field metadata = {};    // the content of `zarr.json`, `.zarray` or `.zgroup`
+  Field attributes = {};  // version 2 has a file for them
 
-  std::string group() const;       // the name of the group that it lies in
+  std::string group() const;       // the name of the group above
   std::string short_name() const;  // its name in its group
-  std::string folder() const;      // where its files are
+  std::string folder() const;      // the folder of its files
   Shape shape() const;
-  // The names of an array's dimensions, "" for one without a name; none where none is named. Throws Error{kFormat}
-  // where there are names, but not one for each.
+  // The names of an array's dimensions, "" for one without a name; empty if none has a name. Throws Error{kFormat} if
+  // the number of names is wrong.
   std::vector<std::string> dimensions() const;
   // The names of a group's dimensions that were declared to grow.
   Names unlimited() const;
-  // The attributes that are the user's, as JSON has them.
+  // The user's attributes, as JSON.
   Json::Members own_attributes() const;
   Node with_metadata(Json changed) const;
   Node with_attributes(Json changed) const;
 };
 
-// Whether a folder holds a Zarr array or group.
+// Whether a folder has a Zarr array or group.
 bool is_store(const std::string& path);
 // Whether a store can have a node of that name, which may be a path through groups.
 bool is_name(std::string_view name);
-// Without slashes at both ends.
+// Removes slashes at both ends.
 std::string stripped(std::string_view name);
-// Whether an attribute of a group is where Swath, or netCDF's library (NCZarr), stores what it needs.
+// Whether Swath, or netCDF's library (NCZarr), uses this attribute of a group for its own data.
 bool is_own(std::string_view name);
 // Whether a group has consolidated metadata, valid or not.
 bool is_consolidated(const Node& group);
 // The names of dimensions that the groups above an array declare to grow.
 Names declared_above(const std::string& path, std::string name);
-// "no Zarr store": what to throw where there is no root.
+// The error "no Zarr store", for a missing root.
 Error no_store(const std::string& path);
 
-// Reads the nodes of one store, and remembers what it has read: a node whose files have not changed since is not read
-// again.
+// Reads the nodes of one store, and caches them: a node is not read again while its files do not change.
 class Nodes {
  public:
   explicit Nodes(std::string path) : path_(std::move(path)) {}
 
   const std::string& path() const { return path_; }
-  // None where there is no node of that name. Throws Error{kFormat} for damaged metadata.
+  // Returns none if there is no node of that name. Throws Error{kFormat} for damaged metadata.
   std::optional<Node> read(const std::string& name);
-  // Every node, by name, groups before what they hold. Folders of chunks are not looked into. A group that is a link to
-  // one that was found before, such as one that it lies in, is not looked into again.
+  // All nodes by name; each group precedes its content. Folders of chunks are skipped. A link to a group that was found
+  // already, for example to one above, is not followed.
   std::vector<Node> walk();
-  // The nodes that consolidated metadata tell of, where there are valid ones, else those that `walk` finds. Groups come
-  // before what they hold.
+  // The nodes of valid consolidated metadata, or else those that `walk` finds. Each group precedes its content.
   std::vector<Node> hierarchy();
-  // Files that were read so far, those of consolidated metadata aside.
+  // The number of files read so far, without those of consolidated metadata.
   int64_t files_read() const { return files_read_; }
-  // The arrays that a group holds itself, by name.
+  // The arrays directly in a group, by name.
   std::vector<Node> arrays_in(const Node& group);
 
  private:
@@ -102,7 +100,7 @@ class Nodes {
   struct Read {
     std::optional<Node> node = {};
     States states = {};
-    bool is_lasting = false;  // whether a change since would be seen in the states
+    bool is_lasting = false;  // a later change would show in the states
   };
   struct Folders {
     std::vector<std::string> names = {};

@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint64_t kInt64Max = std::numeric_limits<int64_t>::max();
 
-// To and from the byte order of a type.
+// Converts between native byte order and that of a type.
 Bytes ordered(Bytes bytes, const ElementType& type) {
   if (type.has_byte_order() && type.is_big_endian != formats::kIsBigEndianHere)
     std::reverse(bytes.begin(), bytes.end());
@@ -34,13 +34,14 @@ T value_of(const Bytes& bytes) {
   return value;
 }
 
-// Rounded once, from the double, to the nearest; to the even one of two.
+// Rounds the double once, to the nearest half-precision number; a tie goes to the even one.
 uint16_t half_of(double value) {
   const uint16_t sign = std::signbit(value) ? 0x8000 : 0;
   const double size = std::fabs(value);
   if (std::isnan(value)) return sign | 0x7E00;
-  if (size >= 65520) return sign | 0x7C00;  // halfway between the largest and what would follow it
-  if (size < 0x1p-14) return sign | static_cast<uint16_t>(std::nearbyint(size * 0x1p24));  // a carry makes it normal
+  if (size >= 65520) return sign | 0x7C00;  // halfway from the largest number to the next
+  // a carry gives a normal number
+  if (size < 0x1p-14) return sign | static_cast<uint16_t>(std::nearbyint(size * 0x1p24));
   int exponent = 0;
   const double fraction = std::frexp(size, &exponent);  // 0.5 to 1
   const auto rounded = static_cast<uint32_t>(std::nearbyint(fraction * 2048));
@@ -92,7 +93,7 @@ std::optional<double> double_of(const Json& value) {
   if (const int64_t* integer = value.integer()) return static_cast<double>(*integer);
   const BigInteger* big = value.big_integer();
   if (big == nullptr) return std::nullopt;
-  const Json found = parse_json(big->digits + "e0", "");  // whose conversion knows no languages
+  const Json found = parse_json(big->digits + "e0", "");  // this conversion does not depend on the locale
   return std::isfinite(*found.number()) ? std::optional(*found.number()) : std::nullopt;
 }
 
@@ -100,7 +101,7 @@ std::optional<Bytes> integer_bytes(const Integer& value, const ElementType& type
   const int bits = static_cast<int>(8 * type.bytes);
   const bool is_signed = type.kind != 'u';
   const uint64_t most = is_signed ? (uint64_t{1} << (bits - 1)) - 1 : ~uint64_t{0} >> (64 - bits);
-  const uint64_t least = is_signed ? most + 1 : 0;  // below zero
+  const uint64_t least = is_signed ? most + 1 : 0;  // the magnitude of the least number
   if (value.magnitude > (value.is_negative ? least : most)) return std::nullopt;
   const uint64_t stored = value.is_negative ? ~value.magnitude + 1 : value.magnitude;
   Bytes bytes = bytes_of(stored);

@@ -1,4 +1,4 @@
-// Single elements and the numbers in them: as C++ has them, to and from the bytes of a type.
+// Converts single elements, and the numbers in them, between C++ and the bytes of a type.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace swath::zarr {
 using formats::ElementType;
 using Bytes = std::vector<std::byte>;
 
-// Of an integer, signed or unsigned, in 64 bits.
+// A signed or unsigned integer of 64 bits.
 struct Integer {
   bool is_negative = false;
   uint64_t magnitude = 0;
@@ -28,20 +28,20 @@ struct Integer {
   Json as_json() const;
 };
 
-// The integer of a JSON value: an integer of 64 bits, or a float that is whole. None for others.
+// The integer of a JSON value: an integer of 64 bits, or a float without a fraction. None for others.
 std::optional<Integer> integer_of(const Json& value);
-// The number of a JSON value: of integers beyond a double none.
+// The number of a JSON value; none for an integer beyond a double.
 std::optional<double> double_of(const Json& value);
 
-// One number of a type; of complex numbers a part. None where the type has no such value (integers), which floats have:
-// what is too large for one is infinite.
+// The bytes of one number of a type, or of one part of a complex number. None if an integer type has no such value; a
+// value that is too large for a floating-point type becomes infinite.
 std::optional<Bytes> integer_bytes(const Integer& value, const ElementType& type);
 Bytes float_bytes(double value, const ElementType& type);
 Integer integer_in(std::span<const std::byte> bytes, const ElementType& type);
 double float_in(std::span<const std::byte> bytes, const ElementType& type);
-// The type of a part of a complex number.
+// The type of one part of a complex number.
 ElementType part_of(const ElementType& type);
-// As NumPy says a type: int32, >i4.
+// The type in NumPy's words: int32, >i4.
 std::string type_in_words(const ElementType& type);
 
 }  // namespace swath::zarr

@@ -48,7 +48,7 @@ void check_name(const std::string& name) {
 
 // ---- New stores
 
-// Whether the store itself is to be the array.
+// Whether the whole store is one array.
 bool is_one_array(const NewContents& contents) {
   return contents.groups.empty() && contents.arrays.size() == 1 && !contents.arrays.front().variable;
 }
@@ -64,7 +64,7 @@ Node new_group_of(const std::string& path, int version, const Group& group) {
   return node.with_attributes(Json::object(std::move(attributes)));
 }
 
-// Dimensions along which an array grows are declared by its group, where no group above does.
+// A group declares the dimensions along which its arrays grow, unless a group above does.
 template <class GroupOf>
 void declare_growing(const NewArray& array, const std::string& own, const GroupOf& group_of) {
   for (size_t axis = 0; array.dimensions && axis < array.dimensions->size(); ++axis) {
@@ -79,7 +79,7 @@ void declare_growing(const NewArray& array, const std::string& own, const GroupO
   }
 }
 
-// The root first, then the other groups, each before those in it: also those that only the names of arrays have.
+// The root, then the other groups, each before the groups in it; includes groups that occur only in names of arrays.
 std::vector<Group> groups_of(const NewContents& contents) {
   std::vector<Group> groups = contents.groups;
   std::unordered_map<std::string, size_t> places;
@@ -110,7 +110,7 @@ std::vector<Node> new_nodes(const std::string& path, const NewContents& contents
   return nodes;
 }
 
-// The first of the nodes is the root.
+// The first node is the root.
 void make(const std::string& path, const std::vector<Node>& made, bool is_consolidated) {
   if (::mkdir(path.c_str(), 0777) != 0) {
     throw Error(ErrorKind::kStore, path + ": cannot create: " + system_message(errno), errno);
@@ -131,7 +131,7 @@ void make(const std::string& path, const std::vector<Node>& made, bool is_consol
 
 // ---- What cannot be stored
 
-// What an attempt says, and what it is about; none where it succeeds.
+// The error of an attempt, with the name of its subject; none if it succeeds.
 template <class Attempt>
 void note_refusal(std::vector<std::string>& found, const std::string& what, const Attempt& attempt) {
   try {
@@ -184,7 +184,7 @@ class ZarrFormat : public formats::Format {
     return found;
   }
 
-  // One that is an array needs no consolidated metadata.
+  // A store of one array needs no consolidated metadata.
   void finish(const std::string& path) const override {
     const std::optional<Node> root = Nodes(path).read("");
     if (root && !root->is_array) ZarrFile(path, nullptr).consolidate();
@@ -250,7 +250,7 @@ Description ZarrFile::add(const NewArray& array) {
   edit.put(new_array(nodes_.path(), name, root.version, made));
   const Names grows = newly_unlimited(made, there);
   const std::string own = formats::group_and_name(name).first;
-  for (const auto& group : std::views::reverse(missing)) {  // what holds the others last: they appear at once
+  for (const auto& group : std::views::reverse(missing)) {  // the outermost group is last, so that all appear at once
     edit.put(new_group(nodes_.path(), group, root.version, group == own ? grows : Names{}));
   }
   const Names declared = there.back().unlimited();

@@ -1,5 +1,4 @@
-// Zarr stores in a local folder, versions 3 and 2: what they hold, where the chunks are, and how a store is made and
-// changed.
+// Zarr stores in a local folder, versions 3 and 2: their contents, the positions of chunks, creation and changes.
 #pragma once
 
 #include <memory>
@@ -17,41 +16,41 @@ const formats::Format& format();
 
 class ZarrFile : public formats::FormatFile {
  public:
-  // `journal` (may be null: the store is only read) outlives this.
+  // `journal` must outlive this object; null: the store is only read.
   ZarrFile(std::string path, std::unique_ptr<StoreJournal> journal);
 
   // 2 or 3.
   int version();
-  // From consolidated metadata where the store has valid ones and is only read; else from the metadata of each node:
-  // other programs change them without consolidating them again.
+  // From valid consolidated metadata if the store is only read; otherwise from the metadata of each node, since other
+  // programs change these without writing the consolidated ones again.
   const formats::Contents& contents() override;
   const formats::Contents& contents_to_change() override;
-  // By the array's own metadata, not by consolidated ones.
+  // From the array's own metadata, not from consolidated ones.
   formats::Description describe(const std::optional<std::string>& variable) override;
 
-  // A dimension that is there already, in the array's group or one above it, is that dimension: where it grows the
-  // array has its length.
+  // If a dimension exists already, in the array's group or one above, the array uses it; if the dimension grows, the
+  // array gets its length.
   formats::Description add(const formats::NewArray& array) override;
   void set_attributes(const std::string& holder, const formats::Attributes& changes) override;
-  // Nothing is touched: a chunk is a file of its own. The rows are not the array's before `set_length`.
+  // Changes no file, since each chunk is a file. The array gets the rows in `set_length`.
   formats::Description extend(const std::string& variable, int64_t rows, std::optional<int64_t> written_from) override;
-  // An array whose dimensions have no names is the only one along its first dimension, which has the array's name here.
-  // Chunks stay as they are: rows that nobody has written since may have what was written before they were cut off.
+  // If an array's dimensions have no names, only this array has its first dimension; its name here is the array's name.
+  // Chunks stay as they are: rows that were cut off before may show their old values again until they are written.
   void set_length(const std::string& dimension, int64_t rows) override;
   formats::Description allocate(const std::string& variable) override { return describe(variable); }
-  // Writes consolidated metadata, as zarr-python does: other readers open the store by reading one file.
+  // Writes consolidated metadata, as zarr-python does: other readers then open the store with one file.
   void consolidate();
 
  private:
   StoreJournal& journal();
-  // What `describe` means by a name; its node.
+  // The node that a name in `describe` means.
   Node node_of(const std::optional<std::string>& variable);
   void note_added(const std::string& name, const formats::Description& added);
 
   Nodes nodes_;
   std::unique_ptr<StoreJournal> journal_;
   std::optional<formats::Contents> contents_ = {};
-  bool is_walked_ = false;  // whether contents_ are of the metadata of each node
+  bool is_walked_ = false;  // contents_ are from the metadata of each node
 };
 
 }  // namespace swath::zarr

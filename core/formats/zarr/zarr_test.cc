@@ -27,7 +27,7 @@ using formats::NewArray;
 using formats::NewContents;
 using formats::NumbersValue;
 
-// Notes what it is told.
+// Records its calls.
 class NotedJournal : public StoreJournal {
  public:
   explicit NotedJournal(std::vector<std::string>& told) : told_(told) {}
@@ -176,7 +176,7 @@ TEST_P(ZarrTest, AChangeThatFailsLeavesNothingBehind) {
   EXPECT_NE(error_of([&] { file->set_length("none", 3); }).find("there are: x"), std::string::npos);
   EXPECT_NE(error_of([&] { file->set_attributes("none", {}); }).find("no group and no array 'none'"),
             std::string::npos);
-  if (::geteuid() != 0) {  // whom no permission stops
+  if (::geteuid() != 0) {  // permissions do not stop root
     ::chmod(path_.c_str(), 0500);
     EXPECT_NE(error_of([&] { file->add(array("u", {3}, {"x"})); }), "none");
     ::chmod(path_.c_str(), 0700);
@@ -204,7 +204,7 @@ TEST_P(ZarrTest, AStoreOfManyArraysIsReadOnceAndNotForEachChange) {
   NewContents contents{.flavour = GetParam(), .groups = {formats::Group{}}};
   for (int i = 0; i < 300; ++i) contents.arrays.push_back(array("a" + std::to_string(i), {2}, {"x"}));
   format().create(path_, contents);
-  // Files that were written just now are read again: clocks of file systems are coarse.
+  // Files that were just written are read again: clocks of file systems are coarse.
   ::usleep(30'000);
   Nodes nodes(path_);
   EXPECT_EQ(nodes.walk().size(), 301);
