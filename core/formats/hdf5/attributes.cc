@@ -14,22 +14,22 @@
 namespace swath::formats::hdf5 {
 namespace {
 
-constexpr int64_t kAttributeBytesMax = int64_t{1} << 31;  // a damaged one may claim any number
+constexpr int64_t kAttributeBytesMax = int64_t{1} << 31;  // a damaged attribute may state any size
 
-// Those of HDF5's own names that others use, too (images, tables), on what is no dimension scale.
+// HDF5's own names that images and tables use, too, on datasets that are no dimension scales.
 bool is_of_scales(const std::string& name) { return name == "CLASS" || name == "NAME"; }
 
-// One attribute that is open.
+// An open attribute.
 struct Opened {
   Handle attribute;
-  Handle stored;  // its type
+  Handle stored;  // the stored type
   Handle space;
   MappedType mapped;
-  bool is_null = false;  // it has no elements at all
-  Shape shape;           // with that of a type that is an array
+  bool is_null = false;  // a null dataspace: there are no elements
+  Shape shape;           // the shape, including that of an array type
 
   int64_t count() const { return is_null ? 0 : element_count(shape); }
-  // One value has no dimensions, whatever the file says.
+  // One value has no dimensions, even if the file has some.
   Shape shown_shape() const { return count() == 1 ? Shape{} : shape; }
   bool is_text() const { return mapped.type.kind == 'S' || mapped.kind == MappedType::Kind::kText; }
   bool is_number() const { return mapped.type.is_number() || mapped.type.kind == 'b'; }
@@ -49,7 +49,7 @@ Opened open_attribute(hid_t holder, const std::string& name) {
   return found;
 }
 
-// The bytes of all elements, in a type of memory of so many bytes an element of the dataspace.
+// The bytes of all elements, in a type of memory with this number of bytes for each element of the dataspace.
 std::vector<std::byte> read_bytes(const Opened& from, hid_t type_in_memory) {
   const auto bytes = static_cast<int64_t>(library().H5Tget_size(type_in_memory));
   int64_t all = bytes;
@@ -62,7 +62,7 @@ std::vector<std::byte> read_bytes(const Opened& from, hid_t type_in_memory) {
   return values;
 }
 
-// Gives back what the library has allocated for text and sequences of variable length.
+// Frees the memory that the library allocated for text and sequences of variable length.
 class Reclaimed {
  public:
   Reclaimed(const Opened& of, std::vector<std::byte>& values) : of_(of), values_(values) {}
@@ -114,7 +114,7 @@ nlohmann::json nested(const std::vector<std::string>& texts, const Shape& shape,
 AttributeValue text_value(const Opened& from) {
   if (from.is_null) return std::string();
   std::vector<std::string> texts = read_texts(from);
-  // An array of one text is one text; an array type of one text in a dimension of its own, too, is a list of lists.
+  // An array of one text is that text; but an array type of one text in an array is a list of lists.
   if (texts.size() == 1 && (from.mapped.inner.empty() || from.shape.size() == 1)) return texts.front();
   if (from.shape.size() < 2) return texts;
   size_t at = 0;
@@ -138,18 +138,18 @@ std::string in_words(const MappedType& mapped) {
   return words;
 }
 
-// What one attribute is; nothing where it cannot be read.
+// The value of an attribute; nothing if it cannot be read.
 template <typename Take>
 void with_attribute(hid_t holder, const std::string& name, const Take& take) {
   try {
     take(open_attribute(holder, name));
-  } catch (const UnmappedType&) {  // NOLINT(bugprone-empty-catch): such an attribute is as if it were not there
+  } catch (const UnmappedType&) {  // NOLINT(bugprone-empty-catch): the attribute is ignored
   } catch (const CallError&) {     // NOLINT(bugprone-empty-catch): the same
   } catch (const Error&) {         // NOLINT(bugprone-empty-catch): the same
   }
 }
 
-// Calls `take` with an attribute that is there: one that is not is no error of the library, which costs less.
+// Calls `take` with an attribute if it exists: this test costs less than an error of the library.
 template <typename Take>
 void with_existing(hid_t holder, const char* name, const Take& take) {
   if (library().H5Aexists(holder, name) > 0) with_attribute(holder, name, take);

@@ -1,4 +1,4 @@
-// Attributes of groups and datasets as typed values; those that HDF5 and netCDF-4 keep for themselves.
+// Attributes of groups and datasets as typed values; the names of those that HDF5 and netCDF-4 use themselves.
 #pragma once
 
 #include <cstddef>
@@ -13,35 +13,35 @@
 
 namespace swath::formats::hdf5 {
 
-// Dimension scales and netCDF-4 store what they need themselves in these.
+// Whether dimension scales or netCDF-4 use an attribute of this name.
 bool is_own_name(const std::string& name);
 
-// The bytes of an attribute's name, as the object has it; those of UTF-8 where it has none of that name.
+// The bytes of an attribute's name in the object; UTF-8 if there is no such attribute.
 std::string stored_attribute_name(hid_t holder, const std::string& name);
-// The names of all attributes of an object, in the order in which they were made.
+// The names of all attributes of an object, in the order of their creation.
 std::vector<std::string> attribute_names(hid_t holder);
 bool contains(const std::vector<std::string>& names, const char* name);
 
 struct FoundAttributes {
   Attributes values = {};
-  OtherAttributes others = {};  // in words, of types that Attributes do not hold
+  OtherAttributes others = {};  // descriptions of attributes whose types Attributes does not hold
 };
-// The attributes that are the user's, of those names.
+// The user's attributes with these names.
 FoundAttributes read_attributes(hid_t holder, const std::vector<std::string>& names);
 
-// One attribute that is a text; "" where it is none.
+// The text of an attribute; "" if it is no text.
 std::string attribute_text(hid_t holder, const char* name);
-// One attribute that is several texts, or one; empty where it is none.
+// The texts of an attribute, one or several; empty if it is no text.
 std::vector<std::string> attribute_texts(hid_t holder, const char* name);
-// One attribute that is integers; none where there is none, or it is something else.
+// The integers of an attribute; none if there is no such attribute, or if it has other values.
 std::optional<std::vector<int64_t>> attribute_integers(hid_t holder, const char* name);
-// One attribute that is one value, converted to a type of memory; none where there is none, or it is not one value.
+// The single value of an attribute, converted to a type of memory; none if there is no attribute, or no single value.
 std::optional<std::vector<std::byte>> attribute_element(hid_t holder, const char* name, hid_t type_in_memory);
-// The addresses of the first object that each element of a list of references names, for an attribute of `count`
-// lists; HADDR_UNDEF where it names none. Empty where the attribute is something else.
+// For an attribute of `count` lists of references, the address of the first object in each list; HADDR_UNDEF if a list
+// is empty. Empty if the attribute is something else.
 std::vector<haddr_t> first_references(hid_t holder, const char* name, size_t count);
 
-// The lengths of a dataspace. Throws Error{kFormat} for one beyond 64-bit offsets.
+// The lengths of a dataspace. Throws Error{kFormat} if it is beyond 64-bit offsets.
 Shape shape_of_space(hid_t space);
 bool is_null_space(hid_t space);
 

@@ -18,8 +18,8 @@ PerProcess<std::recursive_mutex>& call_mutex() {
 
 void set_outer_lock(const OuterLock* lock) { outer_lock.store(lock); }
 
-// The outer lock first, always: a thread that has it already may wait for our mutex, whose owner waits for nothing
-// then.
+// The outer lock is always taken first: a thread that holds it may wait for our mutex, but the owner of our mutex does
+// not wait for the outer lock.
 CallLock::CallLock() : outer_(outer_lock.load()) {
   has_outer_ = outer_ != nullptr && outer_->acquire();
   mutex_ = &call_mutex().get();

@@ -1,20 +1,20 @@
-// The lock of all calls of HDF5's library, which may not be thread-safe.
+// The lock for all calls of HDF5's library, which may not be thread-safe.
 #pragma once
 
 #include <mutex>
 
 namespace swath::formats::hdf5 {
 
-// Another lock that is taken around all calls, before ours: h5py's. Its owner may call us while it has the lock.
+// A lock that is taken around all calls, before ours: h5py's. A thread that holds it may call us.
 struct OuterLock {
-  bool (*acquire)() = nullptr;  // whether it was taken, and is to be released
+  bool (*acquire)() = nullptr;  // returns whether the lock was taken, and must be released
   void (*release)() = nullptr;
 };
-// `lock` lives as long as the process.
+// `lock` must live as long as the process.
 void set_outer_lock(const OuterLock* lock);
 
-// As long as it lives this thread alone calls the library. May be nested. A forked child waits for no thread of its
-// parent.
+// While this object lives, only its thread calls the library. It may be nested. A forked child does not wait for
+// threads of its parent.
 class CallLock {
  public:
   CallLock();

@@ -7,7 +7,7 @@
 namespace swath::formats::hdf5 {
 namespace {
 
-// "errno = 11" of the words of HDF5; 0 for none.
+// The number in "errno = 11" of an HDF5 message; 0 if there is none.
 int os_error_in(std::string_view words) {
   size_t at = words.find("errno");
   if (at == std::string_view::npos) return 0;
@@ -17,8 +17,8 @@ int os_error_in(std::string_view words) {
 }
 
 struct Words {
-  std::string called;  // of the function that was called
-  std::string reason;  // of where it failed
+  std::string called;  // the message of the function that was called
+  std::string reason;  // the message of the function that failed
 };
 
 Words words_of_last_error() {

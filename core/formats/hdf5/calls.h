@@ -1,4 +1,4 @@
-// Calls of HDF5's library: one thread at a time, quiet, with handles that close themselves and errors that are thrown.
+// Calls of HDF5's library: one thread at a time, no printed errors, handles that close themselves, exceptions.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace swath::formats::hdf5 {
 
-// For as long as it lives this thread may call the library, which prints no errors meanwhile. May be nested. A forked
-// child waits for no thread of its parent.
+// While this object lives, its thread may call the library, and the library prints no errors. It may be nested. A
+// forked child does not wait for threads of its parent.
 class Session {
  public:
   Session();
@@ -22,34 +22,34 @@ class Session {
   Session& operator=(const Session&) = delete;
 
  private:
-  const Library& found_ = library();  // before the lock: to find it may need what a thread has that waits for us
+  const Library& found_ = library();  // before the lock: the search may need a lock whose owner waits for ours
   CallLock lock_;
   H5E_auto2_t printer_ = nullptr;
   void* printer_data_ = nullptr;
 };
 
-// A call failed. Its words are the first and the last of HDF5's stack of errors: "Unable to open file (truncated
+// A call failed. The message has the first and the last text of HDF5's error stack: "Unable to open file (truncated
 // file)".
 class CallError : public std::runtime_error {
  public:
   CallError(const std::string& message, int os_error) : std::runtime_error(message), os_error_(os_error) {}
-  int os_error() const { return os_error_; }  // 0 where HDF5 names none
+  int os_error() const { return os_error_; }  // 0 if HDF5 gives none
 
  private:
   int os_error_;
 };
 
-// Throws the CallError of the call before.
+// Throws the CallError of the last call.
 [[noreturn]] void fail_call();
 
-// What a call returns, which is negative where it failed.
+// Returns the result of a call; throws if it is negative, which means failure.
 template <typename T>
 T checked(T result) {
   if (result < 0) fail_call();
   return result;
 }
 
-// An identifier of the library, given back when the handle goes.
+// An identifier of the library; the destructor closes it.
 class Handle {
  public:
   Handle() = default;
@@ -75,11 +75,11 @@ class Handle {
   hid_t id_ = -1;
 };
 
-// An iterator of the library calls back: what is thrown there is kept, the iteration ends, and it is thrown again
-// behind.
+// A function that an iteration of the library calls back. If it throws, the iteration ends, and finish() throws the
+// exception again.
 class Callback {
  public:
-  // Does `work`; returns what the library goes on by.
+  // Runs `work`; returns the value by which the library continues or stops.
   template <typename Work>
   herr_t run(const Work& work) noexcept {
     try {
@@ -90,7 +90,7 @@ class Callback {
       return -1;
     }
   }
-  // After the iteration, with what it returned.
+  // Call this after the iteration, with its result.
   void finish(herr_t result) {
     if (raised_) std::rethrow_exception(raised_);
     checked(result);
@@ -100,7 +100,7 @@ class Callback {
   std::exception_ptr raised_;
 };
 
-// Text that the library has allocated, as bytes; empty for null.
+// Text that the library allocated, as bytes; empty for null.
 std::string taken_text(char* text);
 
 }  // namespace swath::formats::hdf5

@@ -1,5 +1,5 @@
-// Files that are made and changed through whichever HDF5 is found at run time, each change journalled. Without one the
-// tests are skipped.
+// Creates and changes files by the HDF5 library that is found at run time; each change is journalled. Without a library
+// the tests are skipped.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -74,7 +74,7 @@ class Hdf5ChangeTest : public ::testing::TestWithParam<const char*> {
     format().create(path_, contents);
   }
 
-  // What `work` changes is committed.
+  // Commits the changes that `work` makes.
   template <typename Work>
   void change(const Work& work) const {
     Changes changes(path_, {});
@@ -85,7 +85,7 @@ class Hdf5ChangeTest : public ::testing::TestWithParam<const char*> {
     changes.commit();
   }
 
-  // The file is opened anew, as others open it.
+  // The description from a newly opened file, as other programs see it.
   Description described(const std::string& variable) const { return format().open(path_, nullptr)->describe(variable); }
   Contents contents() const { return read_contents(path_); }
 
@@ -95,7 +95,7 @@ class Hdf5ChangeTest : public ::testing::TestWithParam<const char*> {
 
 TEST_P(Hdf5ChangeTest, AVariableMayGrowToAnEnd) {
   NewArray wanted{.shape = {2, 3}, .type = ElementType::parse("<i2"), .variable = "map", .chunks = Shape{2, 2}};
-  wanted.maxshape = {7, 1};  // one that ends before the shape does ends with it
+  wanted.maxshape = {7, 1};  // a limit below the shape becomes the shape
   create({wanted});
   EXPECT_EQ(contents().variable("map")->maxshape, (std::vector<std::optional<int64_t>>{7, 3}));
   EXPECT_TRUE(described("map").unlimited.empty());
@@ -134,7 +134,7 @@ TEST_P(Hdf5ChangeTest, AChangeThatFailsLeavesTheFileAsItWas) {
 TEST_P(Hdf5ChangeTest, AWriteThatTheSystemRefusesIsAnErrorAndChangesNothing) {
   create({record_variable("t")});
   const std::string before = content_of(path_);
-  // In a child whose files may not get longer.
+  // This runs in a child whose files may not grow.
   const pid_t child = ::fork();
   if (child == 0) {
     ::signal(SIGXFSZ, SIG_IGN);
@@ -149,7 +149,7 @@ TEST_P(Hdf5ChangeTest, AWriteThatTheSystemRefusesIsAnErrorAndChangesNothing) {
       } catch (const Error& error) {
         result = error.os_error() == EFBIG ? 0 : 2;
       }
-      file->set_attributes("t", {{"units", "m"}});  // the handle is well
+      file->set_attributes("t", {{"units", "m"}});  // the handle still works
       if (file->contents().variable("t")->attributes.text("units") != "m") result = 3;
     } catch (...) {
       result = 4;

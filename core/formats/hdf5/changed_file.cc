@@ -12,8 +12,8 @@
 namespace swath::formats::hdf5 {
 namespace {
 
-constexpr unsigned kMarksWriters = 3;  // superblocks from this version on say that the file is open for writing
-// Of a new file: it notes in which order things are made, as netCDF-4 needs it to change the file later.
+constexpr unsigned kMarksWriters = 3;  // superblocks from this version on record that the file is open for writing
+// A new file records the order in which objects are made: netCDF-4 needs it to change the file later.
 Handle creation_properties() {
   Handle made(library().H5Pcreate(library().id("H5P_CLS_FILE_CREATE_ID_g")));
   checked(library().H5Pset_link_creation_order(made.get(), kInOrder));
@@ -26,7 +26,7 @@ Handle creation_properties() {
 
 ChangedFile::ChangedFile(Changes& changes, Start start) : changes_(changes), start_(start) {}
 
-// A child leaves the library's handle to its end: the thread that the parent had in the library may be missing here.
+// A forked child does not close the library's file: the parent's thread in the library does not exist in the child.
 ChangedFile::~ChangedFile() {
   if (made_in_ != fork_generation()) {
     file_.release();
@@ -50,7 +50,7 @@ void ChangedFile::drop() {
   stored_.reset();
 }
 
-// No chunk is kept in memory: elements are written by others.
+// The chunk cache is off, because elements are written without the library.
 DrivenFile ChangedFile::opened_file(unsigned flags) const {
   const Library& all = library();
   const std::shared_ptr<DriverFile> file = stored_;
@@ -64,14 +64,14 @@ DrivenFile ChangedFile::opened_file(unsigned flags) const {
   return {std::move(driver), std::move(opened)};
 }
 
-// The change has begun: what the library writes when it opens the file belongs to it.
+// Call this after the begin of a change: the library's writes when it opens the file belong to the change.
 void ChangedFile::open() {
   const bool is_new = start_ == Start::kEmpty;
   file_ = opened_file(is_new ? H5F_ACC_TRUNC : H5F_ACC_RDWR);
   stays_open_ = is_new || read_superblock(path()).version < kMarksWriters;
 }
 
-// Who waits for another program has no lock that another thread waits for: that one may be who has the file open.
+// While this waits for a program, it holds no lock of this process: the thread that has the file open may need it.
 void ChangedFile::change(const FileWork& work) {
   refuse_child();
   const std::string doing = start_ == Start::kEmpty ? "create" : "change";
@@ -82,7 +82,7 @@ void ChangedFile::change(const FileWork& work) {
   allow_readers();
 }
 
-// False where another program has the file open.
+// Returns false if another program has the file open.
 bool ChangedFile::try_change(const std::string& doing, const FileWork& work) {
   const Session session;
   if (stored_ == nullptr) {
@@ -107,7 +107,7 @@ bool ChangedFile::try_change(const std::string& doing, const FileWork& work) {
   }
 }
 
-// What the library is not told of is thrown in the end.
+// Throws the error of a failed write at the end; the library does not see it.
 void ChangedFile::make_change(const std::string& doing, const FileWork& work) {
   translate_errors(path(), doing, [&] {
     if (!file_.is_open()) open();
@@ -121,7 +121,7 @@ void ChangedFile::make_change(const std::string& doing, const FileWork& work) {
   stored_->end();
 }
 
-// A file that has no name yet is read by nobody else.
+// No other program reads a file that has no name yet.
 void ChangedFile::expect(Room room, const std::string& variable) {
   if (changes_.is_durable()) expected_.emplace(room, variable);
 }
@@ -148,7 +148,7 @@ void ChangedFile::read(const FileWork& work) {
   if (stored_ == nullptr) return with_open_file(path(), work);
   const Session session;
   translate_errors(path(), "read", [&] {
-    // One that is closed after each change, and still locked.
+    // the file is closed after each change, but still locked
     const DrivenFile opened = file_.is_open() ? DrivenFile() : opened_file(H5F_ACC_RDONLY);
     work(OpenFile(path(), file_.is_open() ? file_.get() : opened.get()));
   });

@@ -1,15 +1,15 @@
-// An HDF5 file that is changed through a journal: each change is made as a whole, or not at all.
+// An HDF5 file that is changed through a journal: each change is made completely, or not at all.
 //
 //     ChangedFile file(path, changes);
-//     file.change([&](const OpenFile& open) { … });      // by the library's calls; what they open is closed in the end
+//     file.change([&](const OpenFile& open) { … });      // calls of the library; all handles are closed afterwards
 //
-// The library has the file open once, from the first change on until this goes. When change() returns, all that the
-// library changed is in the file, kept by the journal: others can read it, and may write elements at the places that it
-// gave. Between two changes the file is locked as HDF5 locks one that is read; where elements are to be written that it
-// gave room for, as one that is written, so that no other program reads what is not there yet.
+// The library keeps the file open from the first change until this object is destroyed. When change() returns, all
+// changes are in the file, and the journal has the old bytes: others can read the file, and may write elements at the
+// offsets that it gave. Between two changes the file is locked as HDF5 locks a file for reading. While elements must
+// still be written in allocated space, it is locked as for writing, so that no other program reads missing elements.
 //
-// A file whose superblock says of itself that it is open for writing (version 3) is closed after each change: it would
-// say so of a process that was killed, too.
+// A file whose superblock records that it is open for writing (version 3) is closed after each change: otherwise the
+// mark would stay after a kill.
 #pragma once
 
 #include <cstdint>
@@ -30,9 +30,9 @@ namespace swath::formats::hdf5 {
 
 class ChangedFile {
  public:
-  enum class Start { kExisting, kEmpty };  // kEmpty: the first change makes an HDF5 file of one without any bytes
+  enum class Start { kExisting, kEmpty };  // kEmpty: the first change makes an HDF5 file of an empty one
 
-  // Opens nothing yet. `changes` outlives this.
+  // Opens nothing yet. `changes` must outlive this object.
   explicit ChangedFile(Changes& changes, Start start = Start::kExisting);
   ~ChangedFile();
   ChangedFile(const ChangedFile&) = delete;
@@ -41,18 +41,18 @@ class ChangedFile {
   const std::string& path() const { return changes_.path(); }
   Changes& changes() { return changes_; }
 
-  // Waits (LockWait) where another program has the file open. Throws Error{kStore}: the system refuses, or another
-  // program still has the file open then; and what `work` throws. The file is then what it was.
+  // Waits (LockWait) if another program has the file open. Throws Error{kStore} if the system refuses, or if the other
+  // program still has the file open; also throws what `work` throws. After an error the file is as it was before.
   void change(const FileWork& work);
-  // In change(): elements of a variable are written next where it gave room. Until then no other program may read the
-  // file.
+  // Call this in change() if the caller will write elements of a variable in space that was allocated. Until then no
+  // other program may read the file.
   void expect(Room room, const std::string& variable);
-  // They are written, or their room is taken away.
+  // Call this when the elements are written, or their space is freed.
   void written(Room room, const std::string& variable);
   void read(const FileWork& work);
-  // In change(): the file as it is written to.
+  // The stored file, for use in change().
   JournalledFile& stored() { return *stored_; }
-  // Others have made the file what it was before: it is opened anew when it is changed next.
+  // Call this after an undo: the next change opens the file again.
   void drop();
 
  private:

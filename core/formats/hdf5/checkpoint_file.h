@@ -1,4 +1,4 @@
-// A file that another process changes, as it was at the last checkpoint of its changes, for HDF5's library to read.
+// For HDF5's library to read: a file that another process changes, as it was at the last checkpoint of its changes.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ class CheckpointFile final : public DriverFile {
   void write(int64_t, std::span<const std::byte>) noexcept override {}
   void truncate(int64_t) noexcept override {}
   int64_t size() const noexcept override { return state_.bytes; }
-  // The open file says of itself what it is now, and not what is read.
+  // no descriptor: the library must not see the file's current state
   int* descriptor() noexcept override { return &none_; }
 
  private:

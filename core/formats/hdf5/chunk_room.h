@@ -1,5 +1,5 @@
-// Room for chunks that somebody else writes: HDF5 allocates it when a chunk is written, by a direct chunk write, and
-// hands the caller's buffer to what writes to the file. Where that is blank memory, JournalledFile passes over it.
+// Space for chunks that are written later without the library. HDF5 allocates a chunk at a direct chunk write, and
+// passes the caller's buffer to the file driver; JournalledFile does not write the buffer if it is a BlankMemory.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace swath::formats::hdf5 {
 
-// Memory that nobody reads: by its address the file knows what it is not to write.
+// Memory that is never read: JournalledFile recognises its address.
 class BlankMemory {
  public:
   explicit BlankMemory(int64_t bytes);
@@ -28,12 +28,12 @@ class BlankMemory {
   void* address_ = nullptr;
 };
 
-// Throws Error{kUnsupported} for a version of the library that stores no chunks directly.
+// Throws Error{kUnsupported} if this version of the library has no direct chunk writes.
 void need_direct_writes(const std::string& path);
-// Stores a chunk as it is encoded, given by its first element; `skipped` has a bit for each filter that was left out.
+// Writes an encoded chunk, whose first element is `first`; `skipped` has a bit for each filter that was not applied.
 void write_chunk(hid_t dataset, const Shape& first, uint32_t skipped, int64_t bytes, const void* data);
 
-// One element over and over.
+// The bytes of `count` copies of an element.
 std::vector<std::byte> repeated(const std::vector<std::byte>& element, int64_t count);
 // Calls `take` with the first element of each chunk of an array, in C order.
 void for_each_chunk(const Shape& shape, const Shape& chunks, const std::function<void(const Shape& first)>& take);

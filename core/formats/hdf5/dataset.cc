@@ -25,7 +25,7 @@ std::vector<std::byte> zeros(const ElementType& type) {
   return std::vector<std::byte>(static_cast<size_t>(std::max<int64_t>(type.bytes, 0)));
 }
 
-// The value of `_FillValue`, else netCDF's own.
+// The value of `_FillValue`, or else netCDF's default.
 std::vector<std::byte> netcdf_fill_of(hid_t dataset, const ElementType& type) {
   const Handle stored(library().H5Dget_type(dataset));
   auto own = attribute_element(dataset, "_FillValue", memory_type(stored.get()).get());
@@ -126,7 +126,7 @@ bool is_never_filled(hid_t properties) {
 }
 
 std::vector<std::byte> fill_of(hid_t dataset, const ElementType& type) {
-  // Text of variable length takes a pointer in memory, which is null.
+  // In memory, text of variable length is a pointer, here null.
   if (type.is_text()) return std::vector<std::byte>(sizeof(void*));
   const Handle properties(library().H5Dget_create_plist(dataset));
   if (is_never_filled(properties.get())) return is_of_netcdf4(dataset) ? netcdf_fill_of(dataset, type) : zeros(type);

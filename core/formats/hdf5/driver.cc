@@ -9,16 +9,16 @@ namespace {
 
 using Read = herr_t (*)(void* file, int type, hid_t transfer, haddr_t address, size_t bytes, void* to);
 using Write = herr_t (*)(void* file, int type, hid_t transfer, haddr_t address, size_t bytes, const void* from);
-using Function = void (*)();  // one that we do not offer
+using Function = void (*)();  // a function that we do not provide
 
 constexpr size_t kMemoryTypes = 7;  // H5FD_MEM_NTYPES
 constexpr haddr_t kLastAddress = std::numeric_limits<int64_t>::max();
 constexpr Version kNewLayout = {1, 13, 0};
 constexpr Version kUnknown = {3, 0, 0};
 constexpr unsigned kLayoutNumber = 1;  // H5FD_CLASS_VERSION: the library refuses any other
-constexpr int kDriverNumber = 701;     // of those that are free for anybody
+constexpr int kDriverNumber = 701;     // one of the numbers that are free for any use
 
-// What is the same in both layouts: up to the writes.
+// The members that both layouts share, up to the writes.
 struct CommonFunctions {
   const char* name;
   haddr_t maxaddr;
@@ -48,7 +48,7 @@ struct OldClass {
   int fl_map[kMemoryTypes];
 };
 
-// H5FD_class_t from 1.13 on.
+// H5FD_class_t since 1.13.
 struct NewClass {
   unsigned version;
   int value;
@@ -60,8 +60,8 @@ struct NewClass {
   int fl_map[kMemoryTypes];
 };
 
-// A file that the library has open by this driver. It begins with what the library keeps for itself (H5FD_t), which is
-// shorter in all versions.
+// A file that the library has open by this driver. The first bytes are the library's own (H5FD_t), which is shorter
+// than this array in all versions.
 struct OpenByDriver {
   std::byte of_library[256];
   haddr_t end_of_allocated;
@@ -71,7 +71,7 @@ struct OpenByDriver {
 OpenByDriver& opened(void* file) { return *static_cast<OpenByDriver*>(file); }
 const OpenByDriver& opened(const void* file) { return *static_cast<const OpenByDriver*>(file); }
 
-// What the properties hold: where the pointer is.
+// The properties hold the address of the pointer.
 using Info = const std::shared_ptr<DriverFile>*;
 
 void* open_file(const char* /*name*/, unsigned /*flags*/, hid_t access, haddr_t /*maxaddr*/) noexcept {
@@ -118,7 +118,7 @@ herr_t write_file(void* file, int /*type*/, hid_t /*transfer*/, haddr_t address,
   return 0;
 }
 
-// The file is as long as what is allocated in it.
+// The file ends where the allocated space ends.
 herr_t truncate_file(void* file, hid_t /*transfer*/, bool /*closing*/) noexcept {
   const OpenByDriver& of = opened(file);
   of.file->truncate(static_cast<int64_t>(of.end_of_allocated));
@@ -144,7 +144,7 @@ CommonFunctions common_functions() {
 
 }  // namespace
 
-// The library copies what it is given, so that one driver each time needs no care of who has closed the library.
+// The library copies the class. A new registration each time works even if another user has closed the library.
 Handle register_driver() {
   const Version version = library().version;
   if (version >= kUnknown) {

@@ -1,8 +1,8 @@
-// A file driver of our own for HDF5's library: what it reads and writes of a file goes through a DriverFile, instead of
-// through its own calls of the system.
+// Our file driver for HDF5's library: a DriverFile does the library's reads and writes of a file, instead of the
+// library's own system calls.
 //
 //     const Handle driver = register_driver();
-//     set_driver(access, driver.get(), file);      // properties to open, or to create, a file with
+//     set_driver(access, driver.get(), file);      // properties for the open or the creation of a file
 //
 // Sources: H5FDpublic.h of HDF5 1.10.8 and H5FDdevelop.h of 1.14 and 2.0, which declare the same functions in two
 // layouts (decision 0053).
@@ -18,26 +18,26 @@
 
 namespace swath::formats::hdf5 {
 
-// A file as the library sees it. Offsets are those of the file, also where it begins with a user block. The library is
-// told of no write that fails: it would keep the file open, with metadata that tell of what is nowhere.
+// A file as the library sees it. Offsets count from the begin of the file, also before a user block. The library is not
+// told of failed writes: otherwise it would keep the file open, with metadata that refer to missing data.
 class DriverFile {
  public:
   virtual ~DriverFile() = default;
 
-  // Zeros behind the end. False where the system refuses.
+  // Reads zeros after the end. Returns false if the system refuses.
   virtual bool read(int64_t offset, std::span<std::byte> target) noexcept = 0;
   virtual void write(int64_t offset, std::span<const std::byte> data) noexcept = 0;
   virtual void truncate(int64_t bytes) noexcept = 0;
   virtual int64_t size() const noexcept = 0;
-  // Of the open file, for whoever asks the library.
+  // The file's descriptor, for callers that ask the library for it.
   virtual int* descriptor() noexcept = 0;
 };
 
-// Throws Error{kUnsupported} for a version of the library whose drivers we do not know.
+// Throws Error{kUnsupported} if we do not know the driver interface of this version of the library.
 Handle register_driver();
 
-// A file that is open through a driver. HDF5 1.10 looks into the driver when it has closed the file, also where nobody
-// else has it: it goes after the file.
+// A file that is open through a driver. HDF5 1.10 uses the driver after it has closed the file: the driver is closed
+// after the file.
 class DrivenFile {
  public:
   DrivenFile() = default;
@@ -55,7 +55,7 @@ class DrivenFile {
   Handle file_;
 };
 
-// `file` stays as long as the library has it open.
+// The library keeps `file` alive while it has the file open.
 void set_driver(hid_t access, hid_t driver, const std::shared_ptr<DriverFile>& file);
 
 }  // namespace swath::formats::hdf5

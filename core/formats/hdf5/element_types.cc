@@ -30,7 +30,7 @@ Handle array_of(const ElementType& type, const Shape& shape) {
   return Handle(library().H5Tarray_create2(one.get(), static_cast<unsigned>(lengths.size()), lengths.data()));
 }
 
-// HDF5 has no fields that overlap.
+// HDF5 has no overlapping fields.
 void check_fields(const ElementType& type) {
   std::vector<const ElementField*> fields;
   for (const ElementField& field : type.fields) fields.push_back(&field);

@@ -1,4 +1,4 @@
-// The types of HDF5 that elements and attributes are stored in, as h5py makes them of NumPy's.
+// The HDF5 types in which elements and attributes are stored, as h5py makes them from NumPy's types.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@ Handle characters_type(int64_t bytes, int encoding);  // of fixed length, as net
 Handle variable_text_type();                          // UTF-8, of any length
 Handle opaque_type(int64_t bytes, const std::string& tag);
 
-// The type that elements are stored in. Throws Error{kArgument} where HDF5 has none.
+// The stored type of elements. Throws Error{kArgument} if HDF5 has none.
 Handle stored_type(const ElementType& type);
-// Throws Error{kArgument} for a type of elements that netCDF-4 has not.
+// Throws Error{kArgument} if netCDF-4 lacks this type of elements.
 void check_is_of_netcdf4(const ElementType& type);
 
 }  // namespace swath::formats::hdf5

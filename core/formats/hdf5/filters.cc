@@ -10,7 +10,7 @@ namespace {
 
 constexpr unsigned kLevelMax = 9;
 constexpr unsigned kLz4BlockBytesMin =
-    64;  // of smaller blocks what is stored is longer than the core takes a chunk to be
+    64;  // with smaller blocks, the stored data are longer than the core allows for a chunk
 constexpr const char* kBloscCompressors[] = {"blosclz", "lz4",  "lz4hc",
                                              "snappy",  "zlib", "zstd"};  // by Blosc's numbers
 
@@ -38,7 +38,7 @@ std::optional<Codec> lz4(const Numbers& numbers) {
   return Codec{.kind = CodecKind::kHdf5Lz4, .block_bytes = block_bytes};
 }
 
-// Of numbers that are not there the filter has these defaults.
+// If numbers are missing, the filter uses these defaults.
 std::optional<Codec> blosc(const Numbers& numbers) {
   unsigned all[7] = {0, 0, 1, 0, 5, 1, 0};
   std::copy_n(numbers.begin(), std::min(numbers.size(), std::size(all)), all);

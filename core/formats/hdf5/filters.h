@@ -1,7 +1,7 @@
-// HDF5's filters as codecs: what a dataset says was done to its chunks.
+// Converts HDF5's filters to codecs: how the chunks of a dataset are coded.
 //
-// Sources: HDF5's filter pipeline, and of the registered filters how each takes its numbers (32001 Blosc, 32004 LZ4,
-// 32015 Zstandard).
+// Sources: HDF5's filter pipeline, and the parameters of the registered filters (32001 Blosc, 32004 LZ4, 32015
+// Zstandard).
 #pragma once
 
 #include <optional>
@@ -21,12 +21,12 @@ struct Filter {
   std::string name = {};
 };
 
-// Blosc's number of a compressor: "lz4" is 1. Throws Error{kArgument} for one that it has not.
+// Blosc's number of a compressor: "lz4" is 1. Throws Error{kArgument} if Blosc has no such compressor.
 unsigned blosc_compressor_number(const std::string& compressor);
 
-// The filters of a dataset, by its creation properties, in the order of writing.
+// The filters of a dataset from its creation properties, in the order of writing.
 std::vector<Filter> filters_of(hid_t properties);
-// The same as codecs; none where there is one that Swath does not have: only the library can apply it.
+// The filters as codecs; none if Swath lacks one: then only the library can decode the chunks.
 std::optional<std::vector<Codec>> codecs_of(const std::vector<Filter>& filters);
 
 }  // namespace swath::formats::hdf5

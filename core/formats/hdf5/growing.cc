@@ -22,11 +22,11 @@ namespace swath::formats::hdf5 {
 namespace {
 
 constexpr int64_t kKeptBlock = int64_t{16} << 10;
-constexpr size_t kLookedUpMax = 8;  // chunks that are looked up one by one, rather than all
+constexpr size_t kLookedUpMax = 8;  // up to this many chunks are looked up one by one, instead of a list of all
 
 std::vector<hsize_t> as_lengths(const Shape& shape) { return {shape.begin(), shape.end()}; }
 
-// The filters of a dataset that the library has not, in words.
+// The names of a dataset's filters that the library lacks.
 std::string missing_filters(hid_t dataset) {
   const Handle properties(library().H5Dget_create_plist(dataset));
   std::string missing;
@@ -37,8 +37,8 @@ std::string missing_filters(hid_t dataset) {
   return missing;
 }
 
-// Does `work`, in which the library may code chunks. Throws Error{kUnsupported} where it needs a filter that it has
-// not.
+// Runs `work`, in which the library may code chunks. Throws Error{kUnsupported} if the library lacks a filter that it
+// needs.
 template <typename Work>
 void with_filters(const std::string& name, hid_t dataset, const Work& work) {
   try {
@@ -55,7 +55,7 @@ void with_filters(const std::string& name, hid_t dataset, const Work& work) {
 
 // ---- Longer datasets ------------------------------------------------------------------------------------------------
 
-// Writes one value over a box.
+// Writes one value to a box.
 void fill_box(hid_t dataset, const Shape& first, const Shape& counts, const std::vector<std::byte>& value) {
   const Library& all = library();
   const Handle stored(all.H5Dget_type(dataset));
@@ -73,7 +73,7 @@ void fill_box(hid_t dataset, const Shape& first, const Shape& counts, const std:
   checked(all.H5Dwrite(dataset, in_memory.get(), packed.get(), in_file.get(), H5P_DEFAULT, values.data()));
 }
 
-// Calls `take` with each box of [low, high) that lies in one chunk.
+// Calls `take` with each box of [low, high) that is in one chunk.
 template <typename Take>
 void for_each_piece(const Shape& low, const Shape& high, const Shape& chunks, const Take& take) {
   for (size_t d = 0; d < low.size(); ++d) {
@@ -94,7 +94,7 @@ void for_each_piece(const Shape& low, const Shape& high, const Shape& chunks, co
   }
 }
 
-// What a longer dataset has, and the shorter one has not, is filled here where HDF5 is told never to fill.
+// Fills the new part of a longer dataset, if HDF5 must never fill.
 void fill_new_rows(const Dataset& dataset, const Shape& before, const Shape& after) {
   const std::vector<std::byte> fill = fill_of(dataset.id, dataset.type);
   for (size_t axis = 0; axis < before.size(); ++axis) {
@@ -113,7 +113,7 @@ void set_extent(hid_t dataset, const Shape& shape) {
   checked(library().H5Dset_extent(dataset, lengths.data()));
 }
 
-// Lets a dataset be at least as long along the dimensions that grow. What nobody wrote is the fill value.
+// Extends a dataset to at least this shape along the dimensions that grow. New elements have the fill value.
 void grow(const OpenFile& file, hid_t id, const Shape& shape) {
   const Extent extent = extent_of(id);
   Shape after = extent.shape;
@@ -130,13 +130,13 @@ void grow(const OpenFile& file, hid_t id, const Shape& shape) {
 
 // ---- Chunks that are not coded --------------------------------------------------------------------------------------
 
-// Rows [first, last) that are written next: chunks of them alone get room, and nothing is written there.
+// Rows [first, last) that the caller writes next: chunks of these rows only are allocated, but not written.
 struct WrittenRows {
   int64_t first = 0;
   int64_t last = 0;
 
-  // Whether a chunk holds nothing but what is written next. What it has behind the end of a dimension that grows is not
-  // written.
+  // Whether all elements of a chunk are in rows that the caller writes next. Elements after the end of another
+  // dimension that grows are not written.
   bool hold(const Shape& chunk, const Dataset& dataset) const {
     const Shape& lengths = *dataset.storage.chunks;
     for (size_t d = 1; d < chunk.size(); ++d) {
@@ -146,7 +146,7 @@ struct WrittenRows {
   }
 };
 
-// The first element of each chunk that is nowhere.
+// The first element of each chunk that is not stored.
 std::vector<Shape> absent_chunks(const ChunkedLayout& places, const Shape& shape) {
   std::vector<Shape> found;
   for (size_t i = 0; i < places.offsets.size(); ++i) {
@@ -158,7 +158,7 @@ std::vector<Shape> absent_chunks(const ChunkedLayout& places, const Shape& shape
   return found;
 }
 
-// Where all chunks are when those that were absent are stored.
+// The offsets of all chunks after the absent ones were stored.
 std::vector<int64_t> offsets_after(const Dataset& dataset, const ChunkedLayout& before, const Shape& shape,
                                    size_t absent) {
   const auto look_up = library().H5Dget_chunk_info_by_coord;
@@ -180,7 +180,7 @@ std::vector<int64_t> offsets_after(const Dataset& dataset, const ChunkedLayout& 
   return offsets;
 }
 
-// Stores the chunks that are not, filled with the fill value, or as the rows that are written next say.
+// Stores the absent chunks: filled, or, for rows that the caller writes next, only allocated.
 void store_chunks(JournalledFile& stored, const Dataset& dataset, Description& description,
                   const std::optional<WrittenRows>& written) {
   auto& places = std::get<ChunkedLayout>(description.places);
@@ -205,8 +205,8 @@ void store_chunks(JournalledFile& stored, const Dataset& dataset, Description& d
   description.end = end_of(dataset, description.places);
 }
 
-// What rows [begin, end) hold in chunks that were there: who writes them takes them back with the rows. Kept in blocks:
-// rows that follow lie in the same ones, and what was kept before waits for no medium.
+// Keeps the old bytes of rows [begin, end) in chunks that exist: an undo of the rows needs them. They are kept in
+// blocks: later rows are often in the same block, and a block that was kept already needs no sync.
 void keep_rows(Changes& changes, const ChunkedLayout& before, const Description& after, FileRange rows) {
   if (rows.end <= rows.begin || !changes.is_durable()) return;
   const int64_t in_chunk = before.chunk_shape.front();
@@ -317,7 +317,7 @@ Description allocate(ChangedFile& changed, const Description& description) {
         store_chunks(changed.stored(), dataset, found, std::nullopt);
       }
     } else {
-      // One element: the library fills the others.
+      // one element is enough: the library fills the others
       const Shape first(description.shape.size(), 0);
       fill_box(id, first, Shape(first.size(), 1), description.fill);
     }
@@ -345,12 +345,12 @@ std::vector<int64_t> place_chunks(ChangedFile& changed, const std::string& varia
     for (const NewChunk& chunk : chunks) {
       Shape first = chunk.at;
       for (size_t d = 0; d < first.size(); ++d) first[d] *= (*storage.chunks)[d];
-      // HDF5 notes which filters were left out only where the size changes.
+      // HDF5 records the skipped filters only if the size changes.
       if (chunk.is_recoded) write_chunk(dataset.get(), first, chunk.skipped, chunk.bytes + 1, blank.address());
       write_chunk(dataset.get(), first, chunk.skipped, chunk.bytes, blank.address());
       const std::vector<KeptRange> room = stored.take_blank_ranges();
       if (room.size() != (chunk.is_recoded ? 2 : 1) || room.back().bytes != chunk.bytes) {
-        if (stored.failure()) return;  // which is thrown
+        if (stored.failure()) return;  // the failure is thrown at the end of the change
         throw Error(ErrorKind::kInternal,
                     file.path() + ": HDF5 has not written a chunk of " + variable + " in one piece");
       }

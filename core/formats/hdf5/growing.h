@@ -1,4 +1,4 @@
-// Room in datasets of a file that is changed: for new rows, and for chunks that have no place in the file yet.
+// Allocates space in datasets of a file that is changed: for new rows, and for chunks that are not stored yet.
 #pragma once
 
 #include <cstdint>
@@ -17,24 +17,24 @@ namespace swath::formats::hdf5 {
 
 struct NewRows {
   int64_t rows = 0;
-  std::optional<int64_t> written_from = {};  // those from there on are written next, or taken away
+  std::optional<int64_t> written_from = {};  // the caller writes or removes the rows from this one on
 };
 
-// Rows that were not there yet hold the fill value; coded chunks of them are not stored. Chunks that hold nothing but
-// rows from `written_from` on hold whatever the file holds there. `seen`: as the variable was described last. Throws
-// Error{kArgument} where there is no such variable, or it does not grow along its first dimension.
+// New rows have the fill value; coded chunks of them are not stored. The content of chunks with rows from
+// `written_from` on only is undefined. `seen`: the last description of the variable. Throws Error{kArgument} if there
+// is no such variable, or if it does not grow along its first dimension.
 Description extend(ChangedFile& changed, const std::string& variable, const NewRows& wanted, const Seen& seen);
 
-// Makes a dimension that grows so long, with all variables along it: rows that nobody wrote are the fill value. A
-// variable that has more rows keeps them. Throws Error{kArgument} where there is no such dimension.
+// Extends a dimension, and all variables along it, to this length; new rows have the fill value. A variable with more
+// rows keeps them. Throws Error{kArgument} if there is no such dimension.
 void set_length(ChangedFile& changed, const std::string& dimension, int64_t rows, DimensionState& state);
 
-// Gives every part of a dataset its place in the file, filled with the fill value. HDF5 writes the fill value over what
-// it allocates, which is one sequential pass.
+// Allocates and fills all parts of a dataset that are not in the file. HDF5 writes the fill value to the space that it
+// allocates, in one sequential pass.
 Description allocate(ChangedFile& changed, const Description& description);
 
-// Gives coded chunks room, in place of that which they had, and returns where in the file; nothing is written there.
-// The dataset gets the shape of the array where it is shorter.
+// Allocates space for coded chunks, in place of their old space, and returns the offsets; nothing is written there. The
+// dataset gets the shape of the array if it is smaller.
 std::vector<int64_t> place_chunks(ChangedFile& changed, const std::string& variable, const Shape& shape,
                                   std::span<const NewChunk> chunks);
 

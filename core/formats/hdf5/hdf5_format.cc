@@ -29,7 +29,7 @@ namespace {
 
 constexpr std::string_view kNetcdf4 = "netcdf4";
 
-// A file that is read: it is opened for each look at it.
+// A file that is only read: it is opened for each read of its metadata.
 class ReadFile : public FormatFile {
  public:
   explicit ReadFile(std::string path) : path_(std::move(path)) {}
@@ -59,10 +59,10 @@ class ReadFile : public FormatFile {
 
  protected:
   virtual void with_file(const FileWork& work) { with_open_file(path_, work); }
-  // Whether arrays are as long as they were listed, while others make them longer: what is read is of one moment.
+  // Whether all results describe one moment: arrays keep their shapes while other processes extend them.
   virtual bool is_of_one_moment() const { return true; }
 
-  // What is known of a variable; nothing where the file was not looked at as a whole.
+  // The known shape of a variable; nothing if the contents were not read.
   SeenArrays seen_of(const std::optional<std::string>& variable) const {
     const Variable* known = contents_ && variable ? contents_->variable(*variable) : nullptr;
     if (known == nullptr) return {};
@@ -76,7 +76,7 @@ class ReadFile : public FormatFile {
   [[noreturn]] void refuse() const { fail_argument(path_ + ": it was opened to be read; open it to be changed"); }
 };
 
-// Room that HDF5 had given up is no hole.
+// HDF5 may reuse space that it had freed: set it to zeros.
 void clear_old_room(Changes& changes, const Description& made, int64_t size_before) {
   std::vector<FileRange> used;
   const auto add = [&](int64_t begin, int64_t end) {
@@ -98,7 +98,7 @@ void clear_old_room(Changes& changes, const Description& made, int64_t size_befo
   });
 }
 
-// A file that is changed: HDF5's library has it open from the first change on.
+// A file that is changed: HDF5's library keeps it open from the first change on.
 class EditedFile final : public ReadFile {
  public:
   explicit EditedFile(Changes& changes) : ReadFile(changes.path()), changed_(changes) {}
@@ -149,7 +149,7 @@ class EditedFile final : public ReadFile {
     return hdf5::extend(changed_, variable, {rows, written_from}, seen.empty() ? Seen{} : seen.begin()->second);
   }
 
-  // One without a name is as long as its variable was made.
+  // A dimension without a name belongs to one variable, which already has its length.
   void set_length(const std::string& dimension, int64_t rows) override {
     if (dimension.starts_with(':')) return;
     hdf5::set_length(changed_, dimension, rows, dimensions_);
@@ -176,7 +176,7 @@ class EditedFile final : public ReadFile {
   DimensionState dimensions_;
 };
 
-// netCDF-4 files are HDF5 files; what differs is how a new file begins.
+// netCDF-4 files are HDF5 files; only the creation differs.
 class Hdf5Format final : public Format {
  public:
   explicit Hdf5Format(bool is_netcdf4) : is_netcdf4_(is_netcdf4) {}
@@ -190,7 +190,7 @@ class Hdf5Format final : public Format {
     if (is_netcdf4_) return {".nc", ".nc4"};
     return {".h5", ".hdf5"};
   }
-  // Existing files are HDF5's.
+  // An existing file always has the format "hdf5".
   bool matches(const std::string& path, std::string_view) const override {
     return !is_netcdf4_ && read_superblock(path).is_there;
   }

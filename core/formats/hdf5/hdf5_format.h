@@ -1,4 +1,4 @@
-// HDF5 files, which netCDF-4 files are, too, as two of the formats.
+// The formats "hdf5" and "netcdf4"; files of both are HDF5 files.
 #pragma once
 
 #include "formats/format.h"

@@ -1,4 +1,4 @@
-// Files that are made, and read, through whichever HDF5 is found at run time. Without one the tests are skipped.
+// Creates and reads files by the HDF5 library that is found at run time. Without a library the tests are skipped.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -36,8 +36,8 @@ class Hdf5Test : public ::testing::Test {
   }
   void TearDown() override { std::remove(path_.c_str()); }
 
-  // A file with a dataset /g/v of 10 by 4 big-endian numbers of 2 bytes in chunks of 4 by 4, an attribute, a soft link
-  // to it, and one that leads nowhere. Nothing is written: no chunk has a place.
+  // Makes a file with a dataset /g/v of 10 by 4 big-endian numbers of 2 bytes in chunks of 4 by 4, an attribute, a soft
+  // link to the dataset, and one that leads nowhere. No chunk is stored.
   void make_file() {
     const Session session;
     const Handle file(

@@ -28,7 +28,7 @@ JournalledFile::JournalledFile(Changes& changes) : changes_(changes) {
   number_ = file_.get();
 }
 
-// A forked child shares the lock with its parent, who alone may let go of it.
+// A forked child shares the lock with its parent; only the parent may release it.
 JournalledFile::~JournalledFile() {
   if (made_in_ == fork_generation()) file_calls::unlock(file_.get());
 }
@@ -59,7 +59,7 @@ void JournalledFile::undo() {
   mark_.reset();
 }
 
-// Notes what `work` throws: what is written after it is not written.
+// Keeps the exception of `work`; later writes of this change are not done.
 template <typename Work>
 void JournalledFile::attempt(const Work& work) noexcept {
   try {
@@ -99,7 +99,7 @@ bool JournalledFile::is_held(int64_t offset, int64_t bytes) const {
 
 // ---- what the library calls -----------------------------------------------------------------------------------------
 
-// Also where a write was not done the library reads zeros, or what is there.
+// After a failed write, the library reads zeros, or the old bytes.
 bool JournalledFile::read(int64_t offset, std::span<std::byte> target) noexcept {
   if (is_held(offset, std::ssize(target))) flush();
   try {
@@ -131,8 +131,8 @@ void JournalledFile::write(int64_t offset, std::span<const std::byte> data) noex
   if (held_bytes_ > kHeldBytesMax) flush();
 }
 
-// Of a file that has no name yet nothing is kept, which may be as much as all that is written: taken back, its elements
-// are lost with it.
+// A file that has no name yet needs no records here, which could be as long as all its data: an undo would lose the new
+// elements anyway.
 void JournalledFile::reserve(KeptRange range) {
   mark();
   room_.push_back(range);
@@ -145,7 +145,8 @@ void JournalledFile::truncate(int64_t bytes) noexcept {
   flush();
   if (is_written_to()) {
     attempt([&] {
-      if (file_calls::status_of(file_.get()).st_size == bytes) return;  // with the room that others write
+      // the file already includes the space that others write
+      if (file_calls::status_of(file_.get()).st_size == bytes) return;
       mark();
       changes_.keep(file_.get(), bytes, std::max<int64_t>(size_before_ - bytes, 0));
       file_calls::set_size(file_.get(), bytes);

@@ -1,9 +1,8 @@
-// The file of which HDF5's library changes the metadata: what it overwrites is kept by the journal first.
+// A file whose metadata HDF5's library changes: the journal keeps the bytes that the library overwrites.
 //
-// HDF5 keeps a file open, and locked, whose last write failed; its metadata then tell of chunks that are nowhere, and
-// later it may crash. So it is told of no failure: what it writes from then on goes nowhere, it closes the file in
-// peace, and then the file is made what it was. What it writes when no change is under way goes nowhere either: when a
-// change ends, all of it is in the file.
+// If a write fails, HDF5 keeps the file open and locked, its metadata refer to chunks that do not exist, and it may
+// crash later. So the library does not see the failure: its later writes are dropped, it closes the file, and then the
+// change is undone. Writes outside of a change are dropped, too: at the end of a change all of it is in the file.
 #pragma once
 
 #include <cstdint>
@@ -22,30 +21,30 @@ namespace swath::formats::hdf5 {
 
 class JournalledFile final : public DriverFile {
  public:
-  // Opens the file of the changes. Throws Error{kStore}.
+  // Opens the file that `changes` belongs to. Throws Error{kStore}.
   explicit JournalledFile(Changes& changes);
   ~JournalledFile() override;
 
-  // A change begins: the file is locked as HDF5 locks files. False where another program has it open; it may change the
-  // file then.
+  // Begins a change: locks the file as HDF5 locks files. Returns false if another program has the file open, and may
+  // change it.
   bool begin();
-  // Does the writes that are held back. Never throws: see failure().
+  // Does the delayed writes. Never throws: see failure().
   void flush() noexcept;
-  // The change ends: what is written from now on goes nowhere. The file stays locked.
+  // Ends the change: later writes are dropped. The file stays locked.
   void end() noexcept;
-  // Others may read the file. False where another program has locked it meanwhile, and may have changed it.
+  // Lets other programs read the file. Returns false if another program locked it in between, and may have changed it.
   bool allow_readers() noexcept;
-  // The change failed: what is written from now on goes nowhere.
+  // The change failed: later writes are dropped.
   void give_up() noexcept { is_changing_ = false; }
-  // Makes the file what it was when the change began.
+  // Restores the content of the file at the begin of the change.
   void undo();
-  // Of the first write of this change that failed; those behind it were not done.
+  // The error of the first failed write of this change; later writes were not done.
   const std::optional<Error>& failure() const { return failure_; }
 
-  // What the library writes from this address on is not written, because somebody else will: so a chunk gets its room.
-  // Null: nothing.
+  // A write from this address is not done, because the caller writes the bytes later: this only allocates a chunk.
+  // Null: all writes are done.
   void set_blank(const void* blank) { blank_ = blank; }
-  // Where that was, since it was asked last.
+  // The ranges of such writes since the last call.
   std::vector<KeptRange> take_blank_ranges() { return std::exchange(room_, {}); }
 
   bool read(int64_t offset, std::span<std::byte> target) noexcept override;
@@ -66,16 +65,16 @@ class JournalledFile final : public DriverFile {
   Changes& changes_;
   const uint64_t made_in_ = fork_generation();
   Descriptor file_;
-  int number_ = -1;  // of the descriptor
+  int number_ = -1;  // the descriptor
   bool is_changing_ = false;
-  int64_t size_before_ = 0;  // when the change began
+  int64_t size_before_ = 0;  // at the begin of the change
   int64_t size_ = 0;         // as the library sees it
   std::optional<Mark> mark_;
   std::optional<Error> failure_;
-  // Writes over what is there, which are done together: what they overwrite is synced before, once for all.
+  // Delayed writes over old bytes: one sync of the journal comes before all of them.
   std::vector<std::pair<int64_t, std::string>> held_;
   int64_t held_bytes_ = 0;
-  std::vector<KeptRange> reserved_;  // of what was there, that somebody else writes when the change has ended
+  std::vector<KeptRange> reserved_;  // ranges of old bytes that the caller overwrites after the change
   const void* blank_ = nullptr;
   std::vector<KeptRange> room_;
 };

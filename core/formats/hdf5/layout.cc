@@ -9,10 +9,10 @@ namespace swath::formats::hdf5 {
 namespace {
 
 constexpr int64_t kBeyond = std::numeric_limits<int64_t>::max();
-// Of a dataset, to keep a table of them, which takes 4 GiB then: a shape alone must not take memory without bound.
+// The most chunks of a dataset; their table takes 4 GiB. A false shape must not allocate unlimited memory.
 constexpr int64_t kChunksMax = int64_t{1} << 25;
 
-// Beyond 64 bits it is the largest number.
+// Returns the largest number if the product is beyond 64 bits.
 int64_t product(int64_t first, const Shape& lengths) {
   int64_t all = first;
   if (std::find(lengths.begin(), lengths.end(), 0) != lengths.end()) return 0;
@@ -22,7 +22,7 @@ int64_t product(int64_t first, const Shape& lengths) {
   return all;
 }
 
-// How many chunks there are along each dimension.
+// The number of chunks along each dimension.
 Shape grid_of(const Shape& shape, const Shape& chunks) {
   Shape grid;
   for (size_t d = 0; d < shape.size(); ++d) {
@@ -89,14 +89,14 @@ Reason reason_of_filters(const Dataset& dataset) {
   return std::nullopt;
 }
 
-// Whether HDF5 may say of a chunk's place in the order of its own index: the dimension that grows first. Its extensible
-// arrays, which only new headers have, are the index where one dimension grows. As of HDF5 2.0.
+// Whether HDF5 may report a chunk's coordinates in the order of its index, with the growing dimension first. This
+// concerns datasets with a new header and one growing dimension: their index is an extensible array. As of HDF5 2.0.
 bool turns_chunks_round(const Dataset& dataset) {
   const std::vector<bool> grows = unlimited_of(dataset.extent);
   return std::count(grows.begin(), grows.end(), true) == 1 && !grows[0] && object_info(dataset.id).hdr.version > 1;
 }
 
-// Whether an array of that shape has elements, of chunks of a shorter dataset, behind the dataset's end.
+// Whether an array of this shape has elements after the end of a shorter dataset that are in the dataset's last chunks.
 bool ends_within_chunks(const Dataset& dataset, const Shape& shape) {
   const Shape& stored = dataset.extent.shape;
   for (size_t d = 0; d < shape.size(); ++d) {
@@ -124,7 +124,7 @@ Reason reason_of_chunks(const Dataset& dataset, const Shape& shape) {
   return std::nullopt;
 }
 
-// Why the bytes of an array of that shape cannot be moved by offset; none where they can.
+// The reason why an array of this shape cannot be read by offsets; none if it can.
 Reason library_reason(const Dataset& dataset, const Shape& shape) {
   if (auto reason = reason_of_storage(dataset)) return reason;
   if (dataset.storage.chunks) {
@@ -142,7 +142,7 @@ Reason library_reason(const Dataset& dataset, const Shape& shape) {
 // ---- Chunks ---------------------------------------------------------------------------------------------------------
 
 struct StoredChunk {
-  std::vector<hsize_t> first;  // element
+  std::vector<hsize_t> first;  // the first element
   unsigned skipped;
   haddr_t offset;
   hsize_t bytes;
@@ -162,7 +162,7 @@ std::vector<StoredChunk> iterated_chunks(const Dataset& dataset) {
   return std::move(state.found);
 }
 
-// As libraries before 1.14 tell it: one after another.
+// The chunks by index, for libraries before 1.14.
 std::vector<StoredChunk> asked_chunks(const Dataset& dataset) {
   const Handle space(library().H5Dget_space(dataset.id));
   hsize_t count = 0;
@@ -179,7 +179,7 @@ std::vector<StoredChunk> asked_chunks(const Dataset& dataset) {
 
 Shape as_shape(const std::vector<hsize_t>& lengths) { return {lengths.begin(), lengths.end()}; }
 
-// The chunk's place in the table; none where the file cannot mean it.
+// The chunk's index in the table; none if the coordinates are false.
 std::optional<size_t> place_of(const StoredChunk& chunk, const Shape& grid, const Shape& chunks) {
   if (chunk.offset >= static_cast<haddr_t>(kBeyond) || chunk.bytes >= static_cast<hsize_t>(kBeyond))
     return std::nullopt;
@@ -192,8 +192,8 @@ std::optional<size_t> place_of(const StoredChunk& chunk, const Shape& grid, cons
   return place;
 }
 
-// Whether it is a chunk of rows that others have added since the shape was read: an SWMR writer, or whoever has made
-// the dataset longer than an array that is described again.
+// Whether the chunk has only rows that were added after the shape was read: by an SWMR writer, or by a process that
+// extended the dataset.
 bool is_of_longer_dataset(const Dataset& dataset, const Shape& shape, const StoredChunk& chunk) {
   const Shape& stored = dataset.extent.shape;
   for (size_t d = 0; d < shape.size(); ++d) {
@@ -204,8 +204,8 @@ bool is_of_longer_dataset(const Dataset& dataset, const Shape& shape, const Stor
   return false;
 }
 
-// Throws Error{kFormat} where two chunks share bytes, which HDF5 never lets them: the index is damaged, and what the
-// library reads by it is not what it reports of it. While a writer (SWMR) moves chunks an index may look so, too.
+// Throws Error{kFormat} if two chunks share bytes: HDF5 never does this, so the index is damaged, and the offsets in it
+// are not reliable. With an SWMR writer an index may temporarily look so, too.
 void refuse_overlaps(const Dataset& dataset, std::vector<StoredChunk> chunks) {
   if (dataset.file.is_swmr()) return;
   const auto is_before = [](const StoredChunk& a, const StoredChunk& b) { return a.offset < b.offset; };
@@ -277,15 +277,15 @@ StorageLayout places_of(const Dataset& dataset, const Shape& shape) {
   if (const Reason reason = library_reason(dataset, shape)) {
     return LibraryLayout{*reason, storage.chunks, storage.codecs};
   }
-  if (!storage.filters.empty()) {  // also of one without elements, whose rows are coded when it grows
+  if (!storage.filters.empty()) {  // also without elements: new rows will be coded
     return CodedLayout{dataset.file.path(), *storage.chunks, c_order(shape.size()), *storage.codecs,
                        chunk_table(dataset, shape)};
   }
   if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return StridedLayout{0, strides_of(dataset)};
   if (storage.chunks) return ChunkedLayout{*storage.chunks, chunk_table(dataset, shape).offsets};
   const haddr_t offset = library().H5Dget_offset(dataset.id);
-  // Behind a user block HDF5 adds its length to the address of what is nowhere, which is then one within the block.
-  // What is not allocated yet is one chunk that is nowhere.
+  // With a user block, HDF5 adds its length to the address of a dataset without storage: the result is in the block. A
+  // dataset that is not allocated yet is described as one chunk that is not stored.
   if (offset == HADDR_UNDEF || offset < user_block_bytes(dataset.file)) {
     return ChunkedLayout{dataset.extent.shape, {-1}};
   }

@@ -1,4 +1,4 @@
-// Where the elements of an HDF5 dataset are.
+// The positions of the elements of an HDF5 dataset.
 #pragma once
 
 #include <optional>
@@ -10,11 +10,11 @@
 
 namespace swath::formats::hdf5 {
 
-// A dataset of an open file, and what its header says.
+// A dataset of an open file, and the facts in its header.
 struct Dataset {
   const OpenFile& file;
   hid_t id = -1;
-  std::string name = {};  // in messages: path of the file, and its own behind a colon
+  std::string name = {};  // for messages: the path of the file, a colon, and its own path
   ElementType type = {};
   Extent extent = {};
   Storage storage = {};
@@ -22,13 +22,12 @@ struct Dataset {
 
 Dataset open_dataset(const OpenFile& file, hid_t id, const std::string& name);
 
-// Which byte holds which element of an array of that shape; the dataset may be shorter, where it lies along dimensions
-// that grow.
+// The positions of the elements of an array of this shape; the dataset may be shorter along dimensions that grow.
 StorageLayout places_of(const Dataset& dataset, const Shape& shape);
-// The places of the chunks of an array of that shape.
+// The positions of the chunks of an array of this shape.
 ChunkTable chunk_table(const Dataset& dataset, const Shape& shape);
 bool has_user_block(const OpenFile& file);
-// How long the file must be for that; 0 where nothing is stored.
+// The length that the file must have for these positions; 0 if nothing is stored.
 int64_t end_of(const Dataset& dataset, const StorageLayout& places);
 
 }  // namespace swath::formats::hdf5

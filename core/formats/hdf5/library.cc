@@ -15,7 +15,7 @@
 namespace swath::formats::hdf5 {
 namespace {
 
-// The names of the system's, of the newest version first; Debian calls the one without MPI "serial".
+// The names of the system's library, the newest version first; Debian calls the one without MPI "serial".
 constexpr const char* kSystemNames[] = {
     "libhdf5.so",     "libhdf5_serial.so", "libhdf5.so.320",        "libhdf5.so.310",         "libhdf5_serial.so.310",
     "libhdf5.so.200", "libhdf5.so.103",    "libhdf5_serial.so.103", "libhdf5_openmpi.so.103", "libhdf5_mpich.so.103",
@@ -24,7 +24,7 @@ constexpr Version kOldest = {1, 10, 0};
 
 std::atomic<std::string (*)()> h5py_finder = nullptr;
 
-// The paths of all objects that the process has loaded.
+// The paths of all shared objects that the process has loaded.
 std::vector<std::string> loaded_objects() {
   std::vector<std::string> paths;
   dl_iterate_phdr(
@@ -49,7 +49,7 @@ bool is_hdf5(std::string_view path) {
          name.find("_fortran") == std::string_view::npos && name.find("_cpp") == std::string_view::npos;
 }
 
-// Without "..": h5py's is found through the folder of its modules.
+// The path without "..": h5py's library is found relative to the folder of its modules.
 std::string real_path(const char* path) {
   char* found = ::realpath(path, nullptr);
   const std::string real = found == nullptr ? path : found;
@@ -57,10 +57,10 @@ std::string real_path(const char* path) {
   return real;
 }
 
-// Notes, in words, what was tried and why it is not taken.
+// The search for the library; it records each attempt, and why it failed.
 class Search {
  public:
-  // The functions of an object, or of what it is linked to; false where they are not all there.
+  // Takes the functions of a shared object and of its dependencies; false if one is missing.
   bool take(void* handle, const std::string& found_as) {
     void* first = dlsym(handle, "H5open");
     if (first == nullptr) return false;
@@ -78,7 +78,7 @@ class Search {
 
   bool open(const std::string& path, int flags, const std::string& found_as) {
     dlerror();
-    // Local: another HDF5 of the process must not be called instead. Never closed: it has noted what to do at exit.
+    // Local: calls must not reach another HDF5 of the process. Never closed: the library has functions to run at exit.
     void* handle = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL | flags);
     if (handle != nullptr) {
       if (take(handle, found_as)) return true;
@@ -101,7 +101,7 @@ class Search {
   }
 
  private:
-  // Returns, in words, what is missing.
+  // Returns a description of the missing functions.
   std::string fill() {
     Library& all = library_;
     std::string lacks;
@@ -126,7 +126,7 @@ class Search {
     if (all.version < kOldest) return "it is version " + all.version.to_string() + ", older than 1.10";
     if (!lacks.empty()) return lacks;
     if (all.H5Oget_info1 == nullptr || all.H5Literate1 == nullptr) return "it was built without deprecated functions";
-    if (all.version < Version{1, 14, 0}) all.H5Dchunk_iter = nullptr;  // its callback was another
+    if (all.version < Version{1, 14, 0}) all.H5Dchunk_iter = nullptr;  // its callback had other arguments
     return "";
   }
 
@@ -143,7 +143,7 @@ bool find_named(Search& search) {
   const char* named = std::getenv("SWATH_HDF5");
   if (named == nullptr || *named == '\0') return false;
   if (search.open(named, 0, "the one that SWATH_HDF5 names")) return true;
-  search.fail();  // what somebody asks for is not replaced in silence
+  search.fail();  // the user's choice is not replaced silently
 }
 
 bool find_of_h5py(Search& search) {
@@ -203,8 +203,8 @@ std::vector<std::string> Library::missing() const {
   return words;
 }
 
-// Threads that are the first may search at the same time, and find the same. None waits for another: who has h5py's
-// lock could wait for one that waits for that lock.
+// Several threads may search at the same time, and find the same library. No thread waits for another: a thread that
+// holds h5py's lock could otherwise wait for one that waits for this lock.
 const Library& library() {
   static std::atomic<const Library*> found = nullptr;
   if (const Library* known = found.load()) return *known;

@@ -1,7 +1,7 @@
-// HDF5's own C library, found at run time: which of those that a process may have, and the functions that we call.
+// HDF5's own C library, found at run time: the library that is chosen, and the functions that Swath calls.
 //
-// No header of HDF5 is read when Swath is built: what is declared here is the same from 1.10.5 to 2.x. Sources:
-// H5*public.h of HDF5 1.10.8, 1.14.6 and 2.0.0. Where the library is looked for, and in which order: decision 0052.
+// The build needs no header of HDF5: these declarations are the same from 1.10.5 to 2.x. Sources: H5*public.h of HDF5
+// 1.10.8, 1.14.6 and 2.0.0. Decision 0052 has the order of the search for the library.
 #pragma once
 
 #include <sys/types.h>
@@ -46,7 +46,7 @@ enum { H5F_CLOSE_WEAK = 1, H5F_CLOSE_SEMI = 2, H5F_CLOSE_STRONG = 3 };
 enum { H5E_WALK_UPWARD = 0, H5E_WALK_DOWNWARD = 1 };
 enum { H5F_SCOPE_GLOBAL = 1 };
 enum { H5P_CRT_ORDER_TRACKED = 1, H5P_CRT_ORDER_INDEXED = 2 };
-inline constexpr unsigned kInOrder = H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED;  // of creation
+inline constexpr unsigned kInOrder = H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED;  // the order of creation
 enum { H5T_ORDER_LE = 0, H5T_ORDER_BE = 1 };
 enum { H5T_SGN_NONE = 0 };
 enum { H5T_CSET_ASCII = 0, H5T_CSET_UTF8 = 1 };
@@ -63,7 +63,7 @@ enum {
   H5T_ENUM = 8,
   H5T_VLEN = 9,
   H5T_ARRAY = 10,
-  H5T_COMPLEX = 11,  // of 2.0
+  H5T_COMPLEX = 11,  // since 2.0
 };
 
 struct H5E_error2_t {
@@ -236,7 +236,7 @@ using H5D_chunk_iter_op_t = int (*)(const hsize_t* offset, unsigned filter_mask,
   F(int, H5Tget_array_dims2, (hid_t, hsize_t*))                                                                \
   F(herr_t, H5Tconvert, (hid_t, hid_t, size_t, void*, void*, hid_t))
 
-// What not every version has: null where it is missing.
+// Functions that some versions lack: null if they are missing.
 #define SWATH_HDF5_OPTIONAL_FUNCTIONS(F)                                                                     \
   F(herr_t, H5is_library_threadsafe, (bool*))                                                                \
   F(herr_t, H5Pset_file_locking, (hid_t, bool, bool))    /* 1.10.7, 1.12.1 */                                \
@@ -254,37 +254,37 @@ struct Version {
   std::string to_string() const;
 };
 
-// One per process, found at the first call and never closed. Functions are called with a Session (calls.h) only.
+// The library of the process, found at the first call and never closed. Calls need a Session (calls.h).
 struct Library {
 #define SWATH_HDF5_DECLARE(result, name, arguments) result(*name) arguments = nullptr;
   SWATH_HDF5_FUNCTIONS(SWATH_HDF5_DECLARE)
   SWATH_HDF5_OPTIONAL_FUNCTIONS(SWATH_HDF5_DECLARE)
 #undef SWATH_HDF5_DECLARE
-  // Other names, by version: H5Oget_info1, H5Oget_info; H5Literate1, H5Literate.
+  // Functions whose names depend on the version: H5Oget_info1, H5Oget_info; H5Literate1, H5Literate.
   herr_t (*H5Oget_info1)(hid_t, H5O_info1_t*) = nullptr;
   herr_t (*H5Literate1)(hid_t, int, int, hsize_t*, H5L_iterate1_t, void*) = nullptr;
 
-  std::string path = {};      // of its file
-  std::string found_as = {};  // in words: "h5py's", "the one that SWATH_HDF5 names"
+  std::string path = {};      // of the library's file
+  std::string found_as = {};  // for messages: "h5py's", "the one that SWATH_HDF5 names"
   Version version = {};
-  void* handle = nullptr;  // of dlopen
+  void* handle = nullptr;  // from dlopen
 
-  // An identifier that is a global variable of the library: "H5T_STD_I32LE_g". 0 where this version has none.
+  // An identifier in a global variable of the library: "H5T_STD_I32LE_g". 0 if this version has none.
   hid_t id(const char* name) const;
-  // Any of its functions; null where there is none.
+  // Any function of the library; null if it does not exist.
   void* symbol(const char* name) const;
   // "HDF5 1.10.8 (/usr/lib/…/libhdf5_serial.so.103, the system's)"
   std::string to_string() const;
-  // In words, what it has not of what Swath makes use of.
+  // The features that Swath uses and this library lacks.
   std::vector<std::string> missing() const;
 };
 
-// Throws Error{kUnsupported} where there is none, with what was tried and what to install. A thread that has the lock
-// of an interpreter lets go of it before: the first caller may need it.
+// Throws Error{kUnsupported} if no library is found; the message has the attempts, and what to install. The caller must
+// not hold the interpreter's lock: the first call may need it.
 const Library& library();
 
-// What bindings know of h5py: a module of it, which is linked to the HDF5 that it calls; "" where it is not installed.
-// Asked when the library is looked for; may import h5py.
+// Sets a function of the bindings that returns the path of a module of h5py, which is linked to HDF5; "" if h5py is not
+// installed. It is called during the search, and may import h5py.
 void set_h5py_finder(std::string (*find)());
 
 }  // namespace swath::formats::hdf5

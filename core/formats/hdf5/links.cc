@@ -17,9 +17,9 @@ struct FirstName {
 };
 using FirstNames = std::map<haddr_t, FirstName>;
 
-// What a soft or external link says, as stored.
+// The target of a soft or external link, as stored.
 std::string value_of(hid_t group, const LinkEntry& entry) {
-  // HDF5 says how long it is in what it calls the address of a hard link.
+  // For such links, HDF5 gives the length in the field for the address of a hard link.
   std::string value(static_cast<size_t>(entry.address) + 1, '\0');
   checked(library().H5Lget_val(group, entry.name.c_str(), value.data(), value.size(), H5P_DEFAULT));
   return value;
@@ -45,12 +45,12 @@ Link soft_link(hid_t group, const LinkEntry& entry, const FirstNames& first) {
   return {Link::Kind::kSoft, found->second.path, found->second.kind};
 }
 
-// None for the first hard link to something.
+// Returns none for the first hard link to an object.
 std::optional<Link> link_of(hid_t group, const LinkEntry& entry, const std::string& path, FirstNames& first) {
   switch (entry.type) {
     case H5L_TYPE_HARD: {
       const auto [known, is_new] = first.try_emplace(entry.address, FirstName{path, Target::kType});
-      if (is_new) return Link{Link::Kind::kNamedType, path, Target::kType};  // the walk finds everything else
+      if (is_new) return Link{Link::Kind::kNamedType, path, Target::kType};  // the walk finds all other objects
       if (known->second.path == path) return std::nullopt;
       return Link{Link::Kind::kHard, known->second.path, known->second.kind};
     }

@@ -9,7 +9,7 @@
 namespace swath::formats::hdf5 {
 namespace {
 
-// Whether all characters of UTF-8 are in Latin-1.
+// Whether all characters of the text are in Latin-1.
 bool is_in_latin1(std::string_view utf8) {
   return std::all_of(utf8.begin(), utf8.end(), [](char one) { return static_cast<unsigned char>(one) <= 0xC3; });
 }
@@ -18,7 +18,7 @@ bool is_ascii(std::string_view bytes) {
   return std::all_of(bytes.begin(), bytes.end(), [](char one) { return static_cast<unsigned char>(one) < 0x80; });
 }
 
-// Calls `take` with each part of a path between its slashes.
+// Calls `take` with each name in a path.
 template <typename Take>
 void split(std::string_view path, const Take& take) {
   for (size_t begin = 0;;) {

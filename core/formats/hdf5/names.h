@@ -1,4 +1,4 @@
-// Names in HDF5 files: paths, their encodings, and what netCDF-4 puts before some of them.
+// Names in HDF5 files: paths, encodings, and a prefix of netCDF-4.
 #pragma once
 
 #include <string>
@@ -7,16 +7,16 @@
 
 namespace swath::formats::hdf5 {
 
-// What netCDF-4 puts before the name of a variable whose name a dimension has, along which it does not lie.
+// netCDF-4's prefix of a variable that has the name of a dimension, but is not along this dimension.
 inline constexpr std::string_view kOtherName = "_nc4_non_coord_";
 
-// A path in the file as UTF-8: each of its names may be UTF-8, or Latin-1 where it is no UTF-8.
+// A path in the file as UTF-8; a name that is not UTF-8 is taken as Latin-1.
 std::string path_text(std::string_view stored);
-// The bytes that a file may have for a name: UTF-8, and Latin-1 where that is possible and differs.
+// The possible bytes of a name in a file: UTF-8, and Latin-1 if it is possible and differs.
 std::vector<std::string> encodings(const std::string& name);
 
 std::string joined(std::string_view group, std::string_view name);
-// What a dataset is called: the path "/g/_nc4_non_coord_x" in the file is "g/x".
+// The name of a dataset for users: the path "/g/_nc4_non_coord_x" is "g/x".
 std::string shown_name(std::string_view stored);
 // Whether HDF5 can have a dataset of that name, which may be a path through groups.
 bool is_name(std::string_view name);

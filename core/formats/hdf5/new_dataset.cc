@@ -24,7 +24,7 @@ bool is_dataset(const Handle& found) { return found.is_open() && library().H5Ige
 
 bool is_scale_alone(const Handle& found) { return is_dataset(found) && is_dimension_only(found.get()); }
 
-// What one new dataset is made of, step by step.
+// Makes one new dataset step by step.
 class NewDataset {
  public:
   NewDataset(const OpenFile& file, Scales& scales, const NewArray& array, const std::optional<Shape>& chunks)
@@ -69,14 +69,14 @@ class NewDataset {
     }
   }
 
-  // One with names for numbers is a named type of the file, as in netCDF-4.
+  // An enumeration becomes a named type of the file, as in netCDF-4.
   Handle type_of_elements() const {
     check_stored_type(new_.type, scales_.is_netcdf4());
     Handle plain = stored_type(new_.type);
     if (!new_.enumeration || new_.enumeration->members.empty()) return plain;
     Handle kind(library().H5Tenum_create(plain.get()));
     for (const auto& [name, number] : new_.enumeration->members) {
-      // As many bytes as a member has, in the byte order of the type.
+      // The number in the bytes and the byte order of the type.
       int64_t value = number;
       checked(library().H5Tconvert(library().id("H5T_NATIVE_LLONG_g"), plain.get(), 1, &value, nullptr, H5P_DEFAULT));
       checked(library().H5Tenum_insert(kind.get(), name.c_str(), &value));
@@ -126,7 +126,7 @@ class NewDataset {
     return dataset;
   }
 
-  // As long as each dimension may become.
+  // The largest length of each dimension.
   std::vector<hsize_t> maxshape() const {
     std::vector<hsize_t> found(shape_.begin(), shape_.end());
     for (size_t axis = 0; axis < found.size(); ++axis) {
@@ -181,7 +181,7 @@ class NewDataset {
     return names;
   }
 
-  // Whether a dimension of that name is there and is such a one, or can be made.
+  // Whether the dimension exists and fits, or can be made.
   bool suits(const std::string& name, size_t axis) const {
     const Handle found = scales_.find(group_, name);
     if (!found.is_open()) return name != name_ && !item(name).is_open();
@@ -189,7 +189,7 @@ class NewDataset {
     return extent.is_unlimited(0) == new_.grows(axis) && (new_.grows(axis) || extent.shape.front() == new_.shape[axis]);
   }
 
-  // Where a dimension grows that is there already, and no length is given, it has that one.
+  // If an existing dimension grows, and no length is given, the array gets the dimension's length.
   Shape shape_along(const std::vector<std::string>& names) const {
     Shape shape = new_.shape;
     for (size_t axis = 0; axis < names.size() && axis < shape.size(); ++axis) {
@@ -200,10 +200,11 @@ class NewDataset {
     return shape;
   }
 
-  // Whether it is the coordinate variable of its first dimension, which is, or will be, of its group.
+  // Whether the variable is the coordinate variable of its first dimension, which must be in the same group.
   bool is_coordinate_of(const std::vector<std::string>& names) const {
     if (names.empty() || names.front() != name_) return false;
-    if (!item(name_).is_open() && scales_.find(group_, name_).is_open()) return false;  // it is of a group above
+    // the dimension is in a group above
+    if (!item(name_).is_open() && scales_.find(group_, name_).is_open()) return false;
     if (names.size() > 1 && !scales_.is_netcdf4()) {
       fail_argument(file_.path() + ": variable '" + name_ + "' has the name of its first dimension, and " +
                     std::to_string(names.size()) +
@@ -212,7 +213,7 @@ class NewDataset {
     return true;
   }
 
-  // The scale that was there for the dimension only makes way for it.
+  // The new dataset replaces a scale that existed only for the dimension.
   Handle made_coordinate(const std::vector<std::string>& names, const Handle& stored,
                          const std::optional<std::vector<std::byte>>& fill) {
     Handle old = item(name_);
@@ -253,14 +254,14 @@ class NewDataset {
     return dataset;
   }
 
-  // Its name in the file: another one where a dimension has it along which the variable does not lie.
+  // The name in the file: with a prefix if a dimension has the name, and the variable is not along it.
   std::string stored_name() const {
     if (!item(name_).is_open()) return name_;
     refuse_double_name(name_);
     return std::string(kOtherName) + name_;
   }
 
-  // The scale of a dimension of the variable, which is made where there is none of that name.
+  // The scale of a dimension of the variable; it is made if it does not exist.
   Handle scale_of(size_t axis, const std::string& name) {
     Handle found = scales_.find(group_, name);
     if (found.is_open()) {
@@ -293,7 +294,7 @@ class NewDataset {
   Shape shape_;
 };
 
-// From where a group is looked for: the one that it is in, where that is there; else the file.
+// The group from which names are looked up: the one of `name`, if it exists; else the file.
 std::string group_above(const OpenFile& file, const std::string& name) {
   const std::string above = group_and_name(name).first;
   if (above.empty()) return "";
@@ -361,7 +362,7 @@ void check_stored_type(const ElementType& type, bool is_netcdf4) {
 }
 
 void check_dimension_name(const std::string& name, bool is_netcdf4) {
-  if (name.empty() && !is_netcdf4) return;  // one without a name
+  if (name.empty() && !is_netcdf4) return;  // a variable without a name
   if (is_name(name) && name.find('/') == std::string::npos) return;
   fail_argument(std::string(is_netcdf4 ? "netCDF-4" : "HDF5") + " allows no dimension " + formats::quoted(name) +
                 "; expected a name without slashes");

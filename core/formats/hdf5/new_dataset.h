@@ -1,4 +1,4 @@
-// New datasets and groups in a file that is changed: their types, their room, their dimensions, their attributes.
+// New datasets and groups in a file that is changed: their types, storage, dimensions and attributes.
 #pragma once
 
 #include <cstddef>
@@ -13,29 +13,29 @@
 
 namespace swath::formats::hdf5 {
 
-// Properties to create a dataset with: the same array makes the same bytes at any time, and the order of attributes is
-// noted.
+// Properties of a new dataset: the same array always gives the same bytes, and the order of attributes is recorded.
 Handle dataset_properties();
-// Properties to make a link with: its name is UTF-8.
+// Properties of a new link: its name is UTF-8.
 Handle link_properties();
-// The bytes of the path of something new in a group, "" for the file.
+// The bytes of the path of a new object in a group; "" is the file.
 std::string path_of_new(const OpenFile& file, const std::string& group, const std::string& name);
 
-// Makes a group, "" for none, and those that it is in; each notes in which order things are made in it. Throws
-// Error{kArgument} where something that is no group has such a name.
+// Makes a group ("" makes none) and the groups above it; each records the order in which its objects are made. Throws
+// Error{kArgument} if an object that is no group has such a name.
 void make_groups(const OpenFile& file, const std::string& name);
 
 struct MadeDataset {
   Handle dataset;
-  std::optional<std::vector<std::byte>> fill;  // what its elements are that nobody writes; none: zeros
-  Seen seen;                                   // as it is described
+  std::optional<std::vector<std::byte>> fill;  // the value of elements that are not written; none: zeros
+  Seen seen;                                   // the shape and dimensions for its description
 };
 
-// Makes a dataset with what it needs. `chunks`: none for a contiguous one. Throws what FormatFile::add() does.
+// Makes a dataset with its dimensions and attributes; contiguous without `chunks`. Throws what FormatFile::add()
+// throws.
 MadeDataset make_dataset(const OpenFile& file, Scales& scales, const NewArray& array,
                          const std::optional<Shape>& chunks);
 
-// Throws Error{kArgument} where the format has no such name, path or type.
+// Throws Error{kArgument} if the format does not allow the name, path or type.
 void check_dataset_name(const std::string& name);
 void check_stored_type(const ElementType& type, bool is_netcdf4);
 void check_dimension_name(const std::string& name, bool is_netcdf4);

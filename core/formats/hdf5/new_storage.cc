@@ -13,18 +13,18 @@
 namespace swath::formats::hdf5 {
 namespace {
 
-constexpr int64_t kCodedChunkBytes = int64_t{1} << 20;       // HDF5's readers keep so much decoded
-constexpr int64_t kGrowingChunkBytesMax = int64_t{4} << 20;  // of an array that grows, where no chunks are asked for
+constexpr int64_t kCodedChunkBytes = int64_t{1} << 20;       // HDF5's readers cache this many decoded bytes
+constexpr int64_t kGrowingChunkBytesMax = int64_t{4} << 20;  // the default for an array that grows
 
 bool is_compressor(CodecKind kind) {
   return kind == CodecKind::kZlib || kind == CodecKind::kZstd || kind == CodecKind::kBlosc ||
          kind == CodecKind::kHdf5Lz4;
 }
 
-// What users call it.
+// The user's name of the filter.
 std::string filter_name(CodecKind kind) { return kind == CodecKind::kHdf5Lz4 ? "lz4" : to_string(kind); }
 
-// Of a filter that is none of HDF5's own; 0 for those.
+// The number of a registered filter; 0 for HDF5's own.
 int registered_number(CodecKind kind) {
   switch (kind) {
     case CodecKind::kZstd:
@@ -88,7 +88,7 @@ void set_filter(hid_t properties, const Codec& codec) {
 
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
-// What is asked of a filter, by the names that users have for it.
+// The parameters of a filter by the users' names.
 Settings settings_of(const Codec& codec) {
   const std::pair<std::string, std::string> level{"level", std::to_string(codec.level)};
   const std::pair<std::string, std::string> element_bytes{"element_bytes", std::to_string(codec.element_bytes)};
@@ -184,10 +184,10 @@ void set_storage(hid_t properties, const NewArray& array, const std::optional<Sh
   }
   for (const Codec& codec : codecs) set_filter(properties, codec);
   if (!codecs.empty() || array.may_grow()) {
-    checked(all.H5Pset_alloc_time(properties, H5D_ALLOC_TIME_INCR));  // a chunk is stored when something is known of it
-  } else if (!array.type.is_text()) {  // texts, which lie elsewhere, are written by the library
+    checked(all.H5Pset_alloc_time(properties, H5D_ALLOC_TIME_INCR));  // a chunk is stored at its first write
+  } else if (!array.type.is_text()) {  // texts are stored elsewhere, and the library writes them
     checked(all.H5Pset_alloc_time(properties, H5D_ALLOC_TIME_EARLY));
-    checked(all.H5Pset_fill_time(properties, H5D_FILL_TIME_NEVER));  // else the library would write every element
+    checked(all.H5Pset_fill_time(properties, H5D_FILL_TIME_NEVER));  // otherwise the library would write every element
   }
 }
 

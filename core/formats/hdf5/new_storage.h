@@ -1,4 +1,4 @@
-// How the elements of a new dataset are stored: chunks, filters, and when they get their room.
+// The storage of a new dataset: chunks, filters, and the time of allocation.
 #pragma once
 
 #include <optional>
@@ -10,18 +10,18 @@
 
 namespace swath::formats::hdf5 {
 
-// The codecs that were asked for. Throws Error{kArgument} for one that HDF5 has not, or an order that makes no sense,
-// {kUnsupported} for one that the library has no filter for.
+// The codecs of a new array. Throws Error{kArgument} if HDF5 lacks one, or if their order makes no sense,
+// {kUnsupported} if the library has no filter for one.
 std::vector<Codec> codecs_of_new(const NewArray& array);
-// The shape of its chunks, which by default it has where it has codecs or grows; none for a contiguous one. Throws
-// Error{kArgument} where there can be no chunks, or no codecs.
+// The shape of the chunks; by default an array has chunks if it has codecs or grows; none for a contiguous one. Throws
+// Error{kArgument} if chunks or codecs are not possible.
 std::optional<Shape> chunks_of_new(const NewArray& array);
-// The same of one that is added to a file, whose chunks are rows where it grows.
+// The same for an array that is added to a file: if it grows, its chunks are rows.
 std::optional<Shape> chunks_of_rows(const NewArray& array);
 
-// Sets it in the properties that a dataset of that shape is created with.
+// Sets the storage in the properties of a new dataset of that shape.
 void set_storage(hid_t properties, const NewArray& array, const std::optional<Shape>& chunks);
-// Throws Error{kArgument} where a dataset says something else than was asked for.
+// Throws Error{kArgument} if the dataset has other codecs than the caller asked for.
 void check_kept(hid_t properties, const std::vector<Codec>& codecs);
 
 }  // namespace swath::formats::hdf5

@@ -22,10 +22,10 @@ namespace swath::formats::hdf5 {
 namespace {
 
 constexpr std::string_view kSignature = "\x89HDF\r\n\x1a\n";
-// Of metadata that a program may be writing: HDF5 2.0 waits between attempts, each time twice as long, from 1 ns on.
-// These wait for a second together; the hundred that it makes by itself would never end where a file is damaged.
+// Attempts to read metadata that a program may be writing. HDF5 2.0 waits between attempts, twice as long each time,
+// from 1 ns on: these take a second together. HDF5's default of a hundred would never end in a damaged file.
 constexpr unsigned kReadAttempts = 30;
-constexpr unsigned kSwmrWriter = 4;  // of the superblock's flags: a program writes while others read
+constexpr unsigned kSwmrWriter = 4;  // a flag of the superblock: a program writes while others read
 constexpr const char* kWrittenInSwmrMode =
     "a program writes it in SWMR mode (single writer, multiple readers), or has ended without closing it; until that "
     "program has closed it, it can be read, and copied, but not changed";
@@ -33,13 +33,13 @@ constexpr const char* kWritten =
     "it says of itself that a program has it open for writing: close it there; where that program has ended without "
     "closing it, what it wrote last may be lost, and h5clear -s, of HDF5's tools, lets others open the file";
 
-// What HDF5's words, or those of ours, mean for whoever reads.
+// Converts errors of HDF5, and of our calls, to errors for users.
 [[noreturn]] void rethrow(const std::string& path, const std::string& doing, const CallError& error) {
   const std::string words = error.what();
   const auto says = [&](std::string_view part) { return words.find(part) != std::string::npos; };
   const int os_error = error.os_error();
   const std::string refused = path + ": HDF5 cannot " + doing + " it: ";
-  if (says("h5clear")) {  // the library's advice, which destroys a file that is being written
+  if (says("h5clear")) {  // h5clear is the library's advice; it destroys a file that is being written
     const char* why = is_written_in_swmr_mode(path) ? kWrittenInSwmrMode : kWritten;
     throw Error(ErrorKind::kStore, refused + why, EBUSY);
   }
@@ -67,7 +67,7 @@ std::vector<LinkEntry> iterated_links(hid_t group, int index) {
 
 bool is_linked(hid_t file, const std::string& path) { return library().H5Lexists(file, path.c_str(), H5P_DEFAULT) > 0; }
 
-// Calls `take` with each name of a path; ends where it returns false.
+// Calls `take` with each name of a path, until it returns false.
 template <typename Take>
 void for_each_name(std::string path, const Take& take) {
   while (!path.empty()) {
@@ -119,8 +119,8 @@ OpenFile::OpenFile(const std::string& path, const std::shared_ptr<DriverFile>& f
   id_ = file_.get();
 }
 
-// Locked where the file system has locks. A program that has the file open, too, may have asked for another way of
-// closing it, and HDF5 wants all to ask for the same.
+// The file is locked if the file system has locks. HDF5 requires the same way of closing from all that have a file open
+// in the process, and other code of the process may have chosen another way.
 Handle OpenFile::open(unsigned flags) const {
   const Library& all = library();
   const Handle access(all.H5Pcreate(all.id("H5P_CLS_FILE_ACCESS_ID_g")));
@@ -145,17 +145,17 @@ bool is_locked_out(const CallError& error) {
          std::string_view(error.what()).find("lock") != std::string_view::npos;
 }
 
-// A file that no other process changes, which HDF5 locks. Null where another process changes it, and what is there is
-// behind the last checkpoint.
+// A file that HDF5 locks while no other process changes it. Null if another process changes it: then the file is newer
+// than the last checkpoint.
 std::unique_ptr<OpenFile> opened_as_it_is(const std::string& path) {
   if (checkpoint_state(path)) return nullptr;
   auto file = std::make_unique<OpenFile>(path);
-  if (checkpoint_state(path)) file.reset();  // a change has begun meanwhile, and made a pause
+  if (checkpoint_state(path)) file.reset();  // a change has begun since, and is between two steps
   return file;
 }
 
-// False where there was a checkpoint while it was read. While the file is locked no change begins; a change that
-// has begun has noted what it overwrites.
+// Returns false if there was a checkpoint during the read. No change begins while the file is locked; a change that has
+// begun has its old bytes in the journal.
 bool read_settled(const std::string& path, const FileWork& work) {
   Descriptor opened = store_errors(path, "open", [&] { return file_calls::open_file(path, O_RDONLY); });
   const bool is_locked = share_target(opened.get());
@@ -171,9 +171,9 @@ bool read_settled(const std::string& path, const FileWork& work) {
   return is_still_so();
 }
 
-// False where it is to be tried again: the file is locked, or what was read is not of one moment.
+// Returns false if the caller must try again: the file is locked, or the read was not of one moment.
 bool try_to_read(const std::string& path, const FileWork& work) {
-  const bool had_journal = has_journal(path);  // which may be gone when the lock has been found
+  const bool had_journal = has_journal(path);  // tested first: the journal may be gone when the locked file is found
   try {
     if (const std::unique_ptr<OpenFile> file = opened_as_it_is(path)) {
       work(*file);
@@ -220,7 +220,7 @@ void refuse_written(const std::string& path) {
 // ---- What is in it --------------------------------------------------------------------------------------------------
 
 H5O_info1_t object_info(hid_t object) {
-  // Longer than what is declared: a version that says more must not write behind it.
+  // The array is longer than the declaration: a newer version may write more bytes.
   struct Info {
     H5O_info1_t info = {};
     hsize_t room[16] = {};
@@ -234,7 +234,7 @@ std::vector<LinkEntry> links_by_name(hid_t group) { return iterated_links(group,
 std::vector<LinkEntry> links_of(hid_t group) {
   try {
     return iterated_links(group, H5_INDEX_CRT_ORDER);
-  } catch (const CallError&) {  // the group has not noted the order
+  } catch (const CallError&) {  // the group has no record of the order
     return links_by_name(group);
   }
 }
@@ -247,7 +247,7 @@ Item item_of(std::string path, Handle handle) {
   return {std::move(path), std::move(handle), is_group, info.addr, info.hdr.version};
 }
 
-// The walk of one file.
+// The walk through one file.
 class Walk {
  public:
   explicit Walk(const OpenFile& file) : file_(file) {

@@ -19,7 +19,7 @@ namespace {
 
 constexpr size_t kListed = 20;
 
-// What a group holds, separated by commas; none where there is no group of that name.
+// The names in a group, separated by commas; none if there is no such group.
 std::optional<std::string> names_in_group(const OpenFile& file, const std::string& name) {
   const Handle group = is_name(name) ? item_at(file, name) : Handle();
   if (!group.is_open() || library().H5Iget_type(group.get()) != H5I_GROUP) return std::nullopt;
@@ -96,8 +96,7 @@ Contents read_contents(const std::string& path) {
 
 namespace {
 
-// Whether a coded chunk lies where another process has written since the last checkpoint: what was there is in
-// that one's journal only.
+// Whether another process has written over a coded chunk since the last checkpoint: only its journal has the old bytes.
 bool is_overwritten(const Description& array, const CheckpointState& state) {
   const auto* coded = std::get_if<CodedLayout>(&array.places);
   const auto* table = coded == nullptr ? nullptr : std::get_if<ChunkTable>(&coded->places);
@@ -111,7 +110,7 @@ bool is_overwritten(const Description& array, const CheckpointState& state) {
   return false;
 }
 
-// Does `work` with the file as it is between two changes, when chunks are written that have a place.
+// Runs `work` with the file as it is between two changes, when all chunks that have offsets are written.
 void with_file_at_rest(const std::string& path, const FileWork& work) {
   LockWait wait;
   while (true) {
@@ -127,8 +126,8 @@ void with_file_at_rest(const std::string& path, const FileWork& work) {
 
 }  // namespace
 
-// Chunks that another process has coded again, for rows behind the last checkpoint, hold those before it, too: they are
-// read where they are now, and arrays are as long as at the last checkpoint.
+// A chunk that another process has coded again, for rows after the last checkpoint, also has the rows before it: it is
+// read at its current offset. Arrays have their lengths of the last checkpoint.
 std::vector<Description> describe(const std::string& path, const std::vector<std::optional<std::string>>& names,
                                   const SeenArrays& seen) {
   std::vector<Description> found;

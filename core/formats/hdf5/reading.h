@@ -1,9 +1,9 @@
-// Existing HDF5 and netCDF-4 files, as they are read: what they hold, and where the bytes of a dataset are.
+// Reads existing HDF5 and netCDF-4 files: their contents, and the positions of a dataset's bytes.
 //
-// No handle of HDF5 is open when a function here returns, because HDF5 overwrites at close what others wrote behind a
-// cached chunk. A file that another process has open for writing is refused (its metadata may not be in the file yet);
-// a file system without locks is accepted; the environment variable HDF5_USE_FILE_LOCKING overrules it. A handle that
-// this process itself has open for writing is not noticed: flush and close it before.
+// When these functions return, no handle of HDF5 is open, because at close HDF5 overwrites bytes that others wrote
+// after a cached chunk. A file that another process has open for writing is refused, since its metadata may be
+// incomplete. A file system without locks is accepted; the environment variable HDF5_USE_FILE_LOCKING overrules this.
+// Swath does not notice a handle for writing in this same process: flush and close it first.
 #pragma once
 
 #include <map>
@@ -18,24 +18,24 @@
 
 namespace swath::formats::hdf5 {
 
-// What is known of arrays that are described again, by their names.
+// The known shapes of arrays that are described again, by their names.
 using SeenArrays = std::map<std::string, Seen>;
 
-// Everything that the file holds but the elements. Throws Error: kFormat for a damaged file, kStore where the system
-// refuses, also because another process has the file open for writing.
+// The contents of a file without the elements. Throws Error: kFormat for a damaged file, kStore if the system refuses,
+// or if another process has the file open for writing.
 Contents read_contents(const std::string& path);
 
-// One dataset of a file that is open.
+// The description of a dataset of an open file.
 Description describe_open(const OpenFile& file, hid_t dataset, const SeenArrays& seen);
 
-// Several datasets of a file that is open.
+// The descriptions of several datasets of an open file.
 std::vector<Description> describe_open(const OpenFile& file, const std::vector<std::optional<std::string>>& names,
                                        const SeenArrays& seen);
 
-// Several datasets, the file opened once; none stands for the only one that holds numbers of its own. Each is as long
-// as its dimensions are, which the file's other datasets say where it was not seen before. Throws Error as
-// read_contents() does, kArgument, with a list of what there is, for a name of no dataset, kUnsupported for sequences
-// of numbers of different lengths and the like. Whether the file is long enough is not checked.
+// The descriptions of several datasets, with one open of the file; no name means the only variable that is no
+// coordinate. A dataset is as long as its dimensions, which the other datasets of the file define unless `seen` has
+// them. Throws Error as read_contents() does; kArgument, with the list of names, if there is no such dataset;
+// kUnsupported for sequences of different lengths and similar types. The length of the file is not checked.
 std::vector<Description> describe(const std::string& path, const std::vector<std::optional<std::string>>& names,
                                   const SeenArrays& seen);
 

@@ -17,7 +17,8 @@
 namespace swath::formats::hdf5 {
 namespace {
 
-constexpr hsize_t kGrowingChunk = 1024;  // elements of the dataset of a dimension, which nobody ever writes
+// elements of the dataset of a dimension without a variable, which is never written
+constexpr hsize_t kGrowingChunk = 1024;
 constexpr const char* kUsers = "REFERENCE_LIST";
 constexpr const char* kScalesOfDataset = "DIMENSION_LIST";
 
@@ -61,7 +62,7 @@ void write_integers(hid_t holder, const char* name, const Handle& space, const s
   checked(library().H5Awrite(made.get(), library().id("H5T_NATIVE_INT_g"), numbers.data()));
 }
 
-// The entries of REFERENCE_LIST; none where it is damaged.
+// The entries of REFERENCE_LIST; none if it is damaged.
 std::vector<Reference> read_references(hid_t scale) {
   std::vector<Reference> found;
   if (!has_attribute(scale, kUsers)) return found;
@@ -86,7 +87,7 @@ void write_references(hid_t scale, const std::vector<Reference>& references) {
   create_attribute(scale, kUsers, entry_type("dataset", "dimension"), list_space(references.size()), references.data());
 }
 
-// The scales of each dimension, of DIMENSION_LIST.
+// The scales of each dimension, from DIMENSION_LIST.
 using ScaleLists = std::vector<std::vector<haddr_t>>;
 
 ScaleLists read_scales(hid_t dataset, size_t dimensions) {
@@ -218,7 +219,7 @@ void Scales::attach(hid_t scale, hid_t dataset, size_t axis) {
 
 void make_scale(hid_t dataset, const std::string& name) {
   const auto write = [&](const char* attribute, const std::string& text) {
-    // As long as the text with the zero byte behind it.
+    // The length includes the zero byte after the text.
     create_attribute(dataset, attribute, characters_type(std::ssize(text) + 1, H5T_CSET_ASCII),
                      Handle(library().H5Screate(H5S_SCALAR)), text.c_str());
   };

@@ -19,7 +19,7 @@
 namespace swath::formats::hdf5 {
 namespace {
 
-// A dataset, and its scales: for each dimension the place of the one that is attached to it; kNone for none.
+// A dataset and its scales: for each dimension, the index of its scale; kNone if there is none.
 struct Surveyed {
   static constexpr size_t kNone = ~size_t{0};
   const Item* item = nullptr;
@@ -34,13 +34,13 @@ struct Surveyed {
   bool grows_first() const { return !extent.shape.empty() && extent.is_unlimited(0); }
 };
 
-// Whether netCDF-4 says, at the file itself, that it has made it.
+// Whether an attribute of the file says that netCDF-4 made it.
 bool is_marked_as_netcdf4(hid_t root) {
   const std::vector<std::string> names = attribute_names(root);
   return contains(names, "_NCProperties") || contains(names, "_nc3_strict");
 }
 
-// netCDF-4's numbers of a variable's dimensions; empty where it has not noted them.
+// netCDF-4's numbers of a variable's dimensions; empty if it has not recorded them.
 std::vector<int64_t> numbers_of(hid_t dataset, size_t dimensions) {
   const auto found = attribute_integers(dataset, "_Netcdf4Coordinates");
   return found && found->size() == dimensions ? *found : std::vector<int64_t>{};
@@ -81,7 +81,7 @@ class Survey {
 
   const std::vector<Surveyed>& datasets() const { return datasets_; }
 
-  // Along dimensions that grow a dataset is as long as these are.
+  // The shape of a dataset; a dimension that grows has the length of the longest dataset along it.
   Shape shape_of(const Surveyed& dataset) const {
     Shape shape = dataset.extent.shape;
     for (size_t axis = 0; axis < dataset.scales.size() && axis < shape.size(); ++axis) {
@@ -115,7 +115,7 @@ class Survey {
   }
 
  private:
-  // The scale of each dimension: by netCDF-4's numbers, else by what is attached.
+  // Sets the scale of each dimension: by netCDF-4's numbers, else by the attached scale.
   void find_scales() {
     std::map<int64_t, size_t> by_number;
     std::map<haddr_t, size_t> by_address;
@@ -154,7 +154,7 @@ class Survey {
     return found;
   }
 
-  // The lengths of the dimensions that grow, by their scales: that of the longest dataset along each.
+  // Sets the lengths of the dimensions that grow, by their scales: the length of the longest dataset along each.
   void find_growing_dimensions() {
     for (const Surveyed& dataset : datasets_) {
       for (size_t axis = 0; axis < dataset.scales.size() && axis < dataset.dimensions(); ++axis) {
@@ -224,7 +224,7 @@ class Survey {
     return found;
   }
 
-  // Whether some dimension may become longer, but not without end.
+  // Whether some dimension may grow up to a limit.
   static bool ends_later(const std::vector<std::optional<int64_t>>& maxshape, const Shape& shape) {
     for (size_t axis = 0; axis < maxshape.size(); ++axis) {
       if (maxshape[axis].value_or(0) > shape[axis]) return true;
@@ -232,7 +232,7 @@ class Survey {
     return false;
   }
 
-  // What numbers are called; their type is called as an equal one in the dataset's group, or above.
+  // The names of the numbers; the type gets the name of an equal named type in the dataset's group, or above.
   std::optional<Enumeration> enumeration_of(const Surveyed& dataset) {
     const Handle stored(library().H5Dget_type(dataset.id()));
     if (library().H5Tget_class(stored.get()) != H5T_ENUM) return std::nullopt;
@@ -249,7 +249,7 @@ class Survey {
     }
   }
 
-  // The named types of a group, in the order of the file; looked for once.
+  // The named types of a group, in the order of the file; read once.
   const std::vector<std::pair<std::string, Handle>>& named_types(const std::string& group) {
     const auto [known, is_new] = types_.try_emplace(group);
     if (!is_new) return known->second;
@@ -273,7 +273,7 @@ class Survey {
     return addresses_.contains(address);
   }
 
-  // Variables that are links to others; in words what leads elsewhere, and named types.
+  // Adds variables that are links to others, and descriptions of other links and of named types.
   void add_links(Contents& found) const {
     for (const auto& [path, link] : links(walked_)) {
       const std::string name = shown_name(path);
@@ -300,16 +300,16 @@ class Survey {
 // ---- The shapes and dimensions of all datasets, kept as long as a file is not written to ----------------------------
 
 using ByAddress = std::map<haddr_t, Seen>;
-using FileState = std::array<int64_t, 5>;  // device, number, bytes, seconds and nanoseconds of the last write
+using FileState = std::array<int64_t, 5>;  // device, inode, bytes, seconds and nanoseconds of the last write
 
 constexpr size_t kFilesKept = 16;
-constexpr double kSecondsBetweenTimes = 0.1;  // more than systems let pass between two different times of files
+constexpr double kSecondsBetweenTimes = 0.1;  // longer than the resolution of file times
 
 using KeptFiles = std::map<FileState, std::shared_ptr<const ByAddress>>;
 
 std::atomic<int64_t> surveys = 0;
 
-// Looked at in a Session only, which one thread has.
+// Used only in a Session, which one thread at a time has.
 KeptFiles& kept_files() {
   static auto* kept = new PerProcess<KeptFiles>;
   return kept->get();
@@ -325,7 +325,7 @@ std::optional<FileState> state_of(const OpenFile& file) {
                    status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
 }
 
-// Whoever writes soon after the last write may leave the time of it as it is.
+// A write soon after the last one may leave the file's time unchanged.
 bool is_old(const FileState& state) {
   timespec now = {};
   ::clock_gettime(CLOCK_REALTIME, &now);

@@ -1,11 +1,11 @@
-// What a whole HDF5 file holds, as HDF5 says it and as netCDF-4 sees it: found by its metadata alone.
+// The contents of a whole HDF5 file, from its metadata alone, as HDF5 and netCDF-4 define them.
 //
-// Dimension scales are HDF5's named dimensions, and netCDF-4's. A dimension is a dataset that is a scale, of the
-// dimension's name: it is the coordinate variable of that name, or holds nothing and is there for its name and length
-// only. A variable lists the scales of its dimensions in DIMENSION_LIST. netCDF-4 numbers its dimensions
-// (_Netcdf4Dimid) and notes the numbers of a variable's (_Netcdf4Coordinates): a coordinate variable of several
-// dimensions, which is a scale and so can have none, has them from there alone. All this is read from the attributes:
-// HDF5's own calls for scales crash or hang where one is damaged.
+// Dimension scales are the named dimensions of HDF5 and netCDF-4. A scale is a dataset with the name of its dimension:
+// it is the coordinate variable of that name, or it holds nothing and exists for the dimension's name and length only.
+// A variable lists the scales of its dimensions in DIMENSION_LIST. netCDF-4 numbers its dimensions (_Netcdf4Dimid), and
+// records the numbers of a variable's dimensions (_Netcdf4Coordinates): a coordinate variable of several dimensions is
+// a scale, so it can have no scales, and only this attribute has its dimensions. This code reads the attributes itself:
+// HDF5's own calls for scales crash or hang if a scale is damaged.
 #pragma once
 
 #include <map>
@@ -22,26 +22,26 @@
 
 namespace swath::formats::hdf5 {
 
-// How NAME begins of the datasets that netCDF-4 makes for dimensions without a coordinate variable.
+// The begin of NAME for the datasets that netCDF-4 makes for dimensions without a coordinate variable.
 inline constexpr std::string_view kDimensionOnly = "This is a netCDF dimension but not a netCDF variable";
 
-// Whether a dataset is there for a dimension's name and length only.
+// Whether a dataset exists only for a dimension's name and length.
 bool is_dimension_only(hid_t dataset);
 bool is_scale(hid_t dataset);
-// The number that netCDF-4 has given to a scale's dimension.
+// The number that netCDF-4 gave to a scale's dimension.
 std::optional<int64_t> number_of_scale(hid_t dataset);
-// Whether netCDF-4 stores what it needs in the file.
+// Whether the file has netCDF-4's own attributes.
 bool is_netcdf4(const OpenFile& file);
 
-// Everything that an open file holds but the elements. A dimension is a dimension scale; where none is attached, the
-// label of HDF5 names it, or nothing: "".
+// The contents of an open file without the elements. A dimension is a dimension scale; without a scale, its name is
+// HDF5's label, or "".
 Contents survey(const OpenFile& file);
 
-// The shape of a dataset as netCDF-4 sees it, and the names of its dimensions. Where it has dimension scales all
-// datasets of the file are looked at, once as long as the file is not written to: HDF5 finds the name of one scale by
-// looking at all that the file holds.
+// The shape of a dataset and the names of its dimensions, as netCDF-4 defines them. If it has dimension scales, this
+// reads the metadata of all datasets of the file, and caches them until the file is written: HDF5 finds the name of one
+// scale only by a search through the whole file.
 Seen shape_and_dimensions(const OpenFile& file, hid_t dataset);
-// How often this process has looked at all datasets of a file for that: for tests.
+// How often this process has read all datasets of a file for that: for tests.
 int64_t survey_count();
 
 }  // namespace swath::formats::hdf5

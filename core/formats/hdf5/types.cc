@@ -12,9 +12,9 @@ namespace swath::formats::hdf5 {
 namespace {
 
 constexpr std::string_view kTagOfNumpy = "NUMPY:";
-constexpr int64_t kElementBytesMax = std::numeric_limits<int32_t>::max();  // NumPy's
+constexpr int64_t kElementBytesMax = std::numeric_limits<int32_t>::max();  // NumPy's limit
 
-// The floating-point numbers that NumPy has on this machine, the smallest first.
+// NumPy's floating-point types on this machine, the smallest first.
 struct FloatKind {
   int64_t bytes;
   size_t mantissa_bits;
@@ -60,7 +60,7 @@ struct FloatFields {
   size_t sign, exponent, exponent_bits, mantissa, mantissa_bits;
 };
 
-// The smallest that holds all values of the stored one.
+// The smallest type that holds all values of the stored type.
 ElementType map_float(hid_t stored) {
   FloatFields fields = {};
   checked(library().H5Tget_fields(stored, &fields.sign, &fields.exponent, &fields.exponent_bits, &fields.mantissa,
@@ -126,7 +126,7 @@ Shape array_dims(hid_t stored) {
   return {dims.begin(), dims.end()};
 }
 
-// Booleans are an enumeration of FALSE and TRUE, as h5py has them.
+// Booleans are an enumeration of FALSE and TRUE, as in h5py.
 bool is_boolean(hid_t stored) {
   const auto members = members_of(stored);
   if (members.size() != 2) return false;
@@ -257,7 +257,7 @@ MappedType map_by_class(hid_t stored) {
     case H5T_ENUM:
       return is_boolean(stored) ? plain({.kind = 'b', .bytes = 1}) : map_type(super_of(stored).get());
     case H5T_VLEN:
-      map_type(super_of(stored).get());  // which must be one
+      map_type(super_of(stored).get());  // throws if this is not a known type
       return {.kind = MappedType::Kind::kSequence, .type = ElementType::text(), .has_objects = true};
     case H5T_ARRAY:
       return map_array(stored);

@@ -31,7 +31,7 @@ Groups by_path(const NewContents& contents) {
   return found;
 }
 
-// The dimension that a name means as seen from a group; null for none.
+// The dimension that a name means in a group; null if none.
 const Dimension* dimension_seen(const Groups& groups, std::string group, const std::string& name) {
   for (;; group = group_and_name(group).first) {
     const auto here = groups.find(group);
@@ -42,7 +42,7 @@ const Dimension* dimension_seen(const Groups& groups, std::string group, const s
 
 // ---- Making ---------------------------------------------------------------------------------------------------------
 
-// What netCDF-4 asks of whoever makes a file: which program it was.
+// Records which program made the file, as netCDF-4 requires.
 void mark_as_netcdf4(const OpenFile& file, DimensionState& state) {
   const std::string says = "version=2,swath=" SWATH_VERSION ",hdf5=" + library().version.to_string();
   write_fixed_text(Handle(library().H5Oopen(file.id(), "/", H5P_DEFAULT)).get(), "_NCProperties", says);
@@ -50,15 +50,15 @@ void mark_as_netcdf4(const OpenFile& file, DimensionState& state) {
   state.next_number = 0;
 }
 
-// The bytes of a chunk that gets its room before it is written; 0 where none does.
+// The bytes of a chunk that is allocated before it is written; 0 if no chunk is.
 int64_t reserved_chunk_bytes(const NewArray& array, const std::optional<Shape>& chunks) {
   const bool has_codecs = array.codecs && !array.codecs->empty();
   if (!array.chunks || has_codecs || !array.may_grow() || array.type.is_text()) return 0;
   return element_count(*chunks) * array.type.bytes;
 }
 
-// Gives the chunks of a dataset that grows, and is not coded, their room. They are holes, which somebody else writes;
-// but one that the dataset does not fill holds the fill value, which is there when the dataset grows.
+// Allocates the chunks of a dataset that grows and is not coded. They are holes, which the caller writes; but a chunk
+// that the dataset does not fill gets the fill value, for the time when the dataset grows.
 void reserve_chunks(ChangedFile& changed, const MadeDataset& made, const NewArray& array, const Shape& chunks) {
   const int64_t bytes = reserved_chunk_bytes(array, chunks);
   if (bytes == 0) return;
@@ -78,7 +78,7 @@ void reserve_chunks(ChangedFile& changed, const MadeDataset& made, const NewArra
   stored.take_blank_ranges();
 }
 
-// In an open file. Returns how long it must be.
+// Makes the contents of an open file. Returns the length that the file must have.
 int64_t make_contents(ChangedFile& changed, const OpenFile& file, const NewContents& contents, bool is_netcdf4) {
   DimensionState state{.is_netcdf4 = false, .next_number = std::nullopt};
   if (is_netcdf4) mark_as_netcdf4(file, state);

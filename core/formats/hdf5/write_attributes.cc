@@ -17,7 +17,7 @@
 namespace swath::formats::hdf5 {
 namespace {
 
-// Text of one value, or of several: of no dimensions for one.
+// One text, which has no dimensions, or several.
 struct Texts {
   std::vector<std::string> texts;
   Shape shape;
@@ -28,7 +28,7 @@ using Storable = std::variant<Texts, NumbersValue>;
   fail_argument(where + ": expected text, numbers, or a list of one of them");
 }
 
-// Lists of lists of text, all as long as each other; none for anything else.
+// Nested lists of texts of equal lengths; none for other values.
 std::optional<Texts> nested_texts(const std::string& json) {
   Texts found;
   const auto take = [&](const auto& self, const nlohmann::json& item, size_t depth) -> bool {
@@ -103,7 +103,7 @@ Storable storable(const std::string& where, const AttributeValue& value, bool as
   return found;
 }
 
-// Others use two of the names (images, tables), on what is no dimension scale.
+// Images and tables use two of the names, on datasets that are no dimension scales.
 void check_name(const std::string& where, const std::string& name, const AttributeValue& value, bool as_netcdf) {
   const auto* text = std::get_if<std::string>(&value);
   const bool is_of_scales = name == "CLASS" || name == "NAME";
@@ -128,7 +128,7 @@ void create(hid_t holder, const std::string& name, const Handle& type, const Sha
   if (element_count(shape) > 0) checked(library().H5Awrite(made.get(), type.get(), values));
 }
 
-// As netCDF-4 stores characters: of fixed length; the empty text is one zero byte.
+// Writes characters as netCDF-4 does: of fixed length; the empty text is one zero byte.
 void create_characters(hid_t holder, const std::string& name, const std::string& text) {
   const std::string stored = text.empty() ? std::string(1, '\0') : text;
   const bool is_ascii =
@@ -170,7 +170,7 @@ void replace(hid_t holder, const std::string& name, const std::optional<Storable
 
 // ---- Fill values ----------------------------------------------------------------------------------------------------
 
-// In words, for messages.
+// The value as text for messages.
 std::string words_of(const AttributeValue& value) {
   if (const auto* text = std::get_if<std::string>(&value)) return formats::quoted(*text);
   const auto* numbers = std::get_if<NumbersValue>(&value);
@@ -183,8 +183,8 @@ std::string words_of(const AttributeValue& value) {
   fail_argument(where + ": " + words_of(value) + " is no value of dtype " + type.words());
 }
 
-// A number in a type that only the library converts to: of 2 or 16 bytes, complex, boolean. None where it has no such
-// value.
+// A number in a type that only the library converts to: of 2 or 16 bytes, complex, boolean. None if the type has no
+// such value.
 std::optional<std::vector<std::byte>> converted(double number, const ElementType& type) {
   std::vector<std::byte> bytes(std::max(static_cast<size_t>(type.bytes), sizeof number));
   if (type.kind == 'b') {
@@ -223,7 +223,7 @@ std::optional<std::vector<std::byte>> number_element(const AttributeValue& value
   return is_kept ? std::move(bytes) : std::nullopt;
 }
 
-// An array of one value is that value.
+// An array of one value becomes that value.
 AttributeValue as_one(const AttributeValue& value) {
   const auto* numbers = std::get_if<NumbersValue>(&value);
   if (numbers != nullptr && element_count(numbers->shape) == 1) return NumbersValue{numbers->type, {}, numbers->bytes};
