@@ -1,4 +1,4 @@
-// Open arrays by simulated ranks: operations that go on while the program does.
+// Open arrays of simulated ranks: asynchronous operations.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -57,7 +57,7 @@ TEST_F(ArrayOfRanks, AreToldWhatWentWrongBesideTheProgram) {
   for (const Error& error : errors) EXPECT_TRUE(std::string(error.what()).starts_with("rank 1: read ")) << error.what();
 }
 
-// A thread carries it out meanwhile: it needs nobody who waits for it.
+// A thread executes the operation in the background: it does not need a call of wait().
 TEST_F(ArrayOfRanks, OfOneReadBesideTheProgram) {
   Array array(make_solo_comm(), open_telling(file_.path(), cached_), options_of(vector_layout()));
   const Operation operation = reading(array, 1);
@@ -81,7 +81,7 @@ TEST_F(ArrayOfRanks, TakeOperationsBackThatHaveNotBegun) {
     future->cancel();
     EXPECT_TRUE(future->is_done());
   }
-  array.execute(writing(array, 1), mine.local());  // nobody is in its way
+  array.execute(writing(array, 1), mine.local());  // no other operation is in its way
   array.finish_started();
   EXPECT_TRUE(array.stop());
 }

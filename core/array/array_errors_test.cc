@@ -1,4 +1,4 @@
-// Open arrays by simulated ranks: an error of one is that of all.
+// Open arrays of simulated ranks: an error of one rank is raised on all ranks.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -1,4 +1,4 @@
-// Open arrays by simulated ranks: what moves is what the plain list says, agreed on in few messages.
+// Open arrays of simulated ranks: the bytes that move are those of the plain list, and the ranks agree by few messages.
 #include "array/array.h"
 
 #include <gtest/gtest.h>
@@ -44,7 +44,7 @@ TuningSettings settings_of(const Tuning& tuning) {
           {"look_bytes_min", tuning.look_bytes_min},     {"aggregators", std::max(tuning.aggregators, 1)}};
 }
 
-// Writes random values by a random method, then reads them three times by another, as random ranks.
+// Writes random values by a random method, then reads them three times by another method, on random ranks.
 void execute_randomly(Random& random) {
   const RequestCase given = random_request(random, {.strided_memory = random.chance(50)});
   const Machine machine = random_machine(random, given.decomposition.ranks());
@@ -87,7 +87,7 @@ void execute_randomly(Random& random) {
   }
 }
 
-// SWATH_RANDOM_OPERATIONS asks for more.
+// SWATH_RANDOM_OPERATIONS sets a larger number.
 TEST(Array, RandomOperationsMoveEveryElementToItsPlaceAndNothingElse) {
   Random random(2026);
   const int64_t wanted = operations_wanted();
@@ -105,7 +105,7 @@ std::map<Call::Kind, int64_t> calls_between(const std::map<Call::Kind, int64_t>&
   return calls;
 }
 
-// However many nodes: one reduction a read, whose messages grow with their logarithm and whose size does not.
+// With any number of nodes, a read takes one reduction; its messages grow with the logarithm, their sizes do not.
 TEST_F(ArrayOfRanks, AgreeByOneReductionOfConstantSize) {
   for (const int nodes : {2, 3, 4, 8, 16, 33, 64}) {
     Simulation simulation(nodes, nodes, 1);
@@ -114,7 +114,7 @@ TEST_F(ArrayOfRanks, AgreeByOneReductionOfConstantSize) {
       Array array(shared(comm), open_telling(file_.path(), cached_), options_of(vector_layout()));
       const Operation operation = reading(array, nodes);
       Share mine(operation, comm.rank());
-      array.execute(operation, mine.local(), {});  // the first is agreed on before, and after
+      array.execute(operation, mine.local(), {});  // the first one needs agreements before and after it
       comm.barrier();
       const Traffic before = simulation.traffic();
       comm.barrier();
@@ -184,7 +184,7 @@ TEST_F(ArrayOfRanks, TellEachOtherNewBoxesOnceAndKnowThemFromThenOn) {
     EXPECT_NE(read_boxes_of(2), agreed_before_and_after);
     EXPECT_EQ(read_boxes_of(0), agreed_before_and_after);
     EXPECT_EQ(read_boxes_of(2), agreed_before_and_after);
-    // One rank alone has others: all hear of them.
+    // Only one rank has new boxes: all ranks receive them.
     EXPECT_NE(read_boxes_of(comm.rank() == 1 ? 1 : 2), agreed_before_and_after);
   });
 }
@@ -203,7 +203,7 @@ TEST_P(EveryMethodOfRanks, ReadsWhatTheFileHoldsNowAndWritesWhatMemoryHolds) {
     run_ranks(
         ranks,
         [&, ranks = ranks, method = method](Comm& comm) {
-          // What is learned on a busy machine is another profile, and that another plan.
+          // On a busy machine the profile would learn, and the plan would change.
           Array::Options options = options_of(vector_layout());
           options.learning = std::make_shared<Learning>(std::make_shared<const Profile>(default_profile()), true);
           Array array(shared(comm), open_telling(file_.path(), cached_), options);
@@ -216,7 +216,7 @@ TEST_P(EveryMethodOfRanks, ReadsWhatTheFileHoldsNowAndWritesWhatMemoryHolds) {
             comm.barrier();
             const Execution done = array.execute(read, mine.local(), {});
             EXPECT_EQ(mine.bytes, every(before, comm.rank(), ranks));
-            // What was planned once is not planned again; where no ranks meet it is read before they agree.
+            // An old plan is used again; if it needs no communication, the read comes before the agreement.
             if (turn > 0) EXPECT_EQ(done.plan, plan);
             EXPECT_EQ(done.was_read_before_agreement, turn > 0 && ranks > 1 && method != Method::kTwoPhase);
             plan = done.plan;
@@ -305,7 +305,7 @@ TEST_F(ArrayOfRanks, FillWhatNobodyWrites) {
   }
 }
 
-// What a failed write leaves is old or new: the old of a new array is its fill value.
+// A failed write leaves old or new values; in a new array, the old value is the fill value.
 TEST_F(ArrayOfRanks, FillWhatAFailedWriteLeaves) {
   file_.write(ByteVector(kElements * 4));
   Array::Options options = options_of(vector_layout(), counting_bytes(4, 7));
@@ -332,7 +332,7 @@ TEST_F(ArrayOfRanks, ExplainTheBoxesThatAreAskedFor) {
   }
 }
 
-// Whatever another thread was at when the process was forked: the child waits for no lock of it.
+// The threads may be at any point when the process forks: the child waits for no lock of theirs.
 TEST_F(ArrayOfRanks, AreReadByForkedChildrenWhileThreadsRead) {
 #ifdef __SANITIZE_ADDRESS__
   GTEST_SKIP() << "a forked child may wait for ever for the lock of AddressSanitizer's allocator that a thread had";

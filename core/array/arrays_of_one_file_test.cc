@@ -1,4 +1,4 @@
-// Arrays of one open file whose elements lie between each other's, written at the same time: nothing is lost.
+// Two arrays of one open file, with interleaved elements, are written at the same time: no write is lost.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -20,12 +20,12 @@ namespace {
 using namespace swath::testing;
 using Kind = DimensionRule::Kind;
 
-constexpr int64_t kRows = 48;  // as many for each of 1, 2 or 3 ranks
+constexpr int64_t kRows = 48;  // divisible by 1, 2 and 3 ranks
 constexpr int64_t kElementBytes = 8;
 constexpr int kArrays = 2;
 constexpr int kTurns = 3;
 
-// Takes so long for each request that two operations would meet in every window.
+// Each request takes so long that two operations meet in every window.
 std::shared_ptr<File> open_slow(const std::string& path) {
   return File::open(path, OpenMode::kReadWrite, {.engine = {.engine = "model:xeon-eide"}});
 }
@@ -40,7 +40,7 @@ std::unique_ptr<Array> array_of(std::shared_ptr<Comm> comm, const std::shared_pt
   return std::make_unique<Array>(std::move(comm), file, options);
 }
 
-// Every kArrays-th element is one array's, and those are dealt out to the ranks.
+// Every kArrays-th element belongs to one array; the ranks share them.
 struct Column {
   Column(const Array& array, int64_t number, Direction direction, Method method)
       : decomposition(Decomposition::distributed(Distribution({{Kind::kCyclic, 1}}, {array.comm().size()}),
@@ -58,7 +58,7 @@ struct Column {
   LocalMemory memory;
 };
 
-// Writes both arrays as `write_both` does, and counts the bytes of this rank that are others afterwards.
+// Writes both arrays by `write_both`, and counts the bytes of this rank that are wrong afterwards.
 using WriteBoth = std::function<void(Array&, const Column&, Array&, const Column&)>;
 int64_t lost(const std::shared_ptr<Comm>& comm, const std::string& path, Method method, const WriteBoth& write_both) {
   const auto file = open_slow(path);
@@ -130,7 +130,7 @@ INSTANTIATE_TEST_SUITE_P(ByEveryMethod, ArraysOfOneFile,
                            return info.param == Method::kTwoPhase ? "two_phase" : to_string(info.param);
                          });
 
-// Simulated ranks carry out what they started when they wait for it, and these wait in different orders.
+// Simulated ranks execute the operations when they wait for them; here they wait in different orders.
 TEST(ArraysOfOneFileOfSimulatedRanks, AreWaitedForInAnyOrder) {
   const EngineTestFile file;
   file.write(Bytes(kRows * kArrays * kElementBytes));
@@ -164,7 +164,7 @@ TEST(FileOfArrays, IsWrittenInTurnWhereBytesAreWrittenAsTheyAre) {
   }
 }
 
-// Who writes one array while the other is read and written by threads of their own waits for nobody who waits for him.
+// One thread writes an array; others read and write another one. No two threads wait for each other.
 TEST(FileOfArrays, IsWrittenByThreadsInAnyWayWithoutADeadlock) {
   const EngineTestFile file;
   file.write(Bytes(kRows * kArrays * kElementBytes));

@@ -30,7 +30,7 @@ TEST(BackgroundQueue, CarriesOutWhatIsWaitedForInTheCallersThreadWhereNothingIsU
 
 TEST(BackgroundQueue, CarriesOutInOrderWhatIsStartedMeanwhile) {
   BackgroundQueue background;
-  std::vector<int> order;  // by one job at a time
+  std::vector<int> order;  // only one job at a time changes it
   std::shared_ptr<BackgroundQueue::Started> later;
   const auto first = background.start_and_wait(
       [&] {

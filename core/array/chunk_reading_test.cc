@@ -1,4 +1,4 @@
-// Coded chunks read by simulated ranks: what is read, and what it took, is what the plan said.
+// Coded chunks read by simulated ranks: the elements, and the counters, are those of the plan.
 #include "array/chunk_reading.h"
 
 #include <gtest/gtest.h>
@@ -77,7 +77,7 @@ std::vector<Codec> some_codecs(Random& random, int64_t element_bytes) {
   return codecs;
 }
 
-// An array of coded chunks on disk, beside it the bytes of all its elements in C order, and who reads which of them.
+// An array of coded chunks on disk, the bytes of all its elements in C order, and the elements that each rank reads.
 class StoredCase {
  public:
   StoredCase(Random& random, const std::string& folder) : random_(random) {
@@ -180,7 +180,7 @@ class StoredCase {
     return {std::vector<int64_t>(entries, -1), std::vector<int64_t>(entries), std::vector<uint32_t>(entries)};
   }
 
-  // Some elements; the other chunks, or all of their files, do not exist.
+  // Stores some elements; the other chunks, or all of their files, do not exist.
   void store_in_files() {
     const Selection selection = random_.chance(50) ? select_all(array->shape) : random_selection(random_, array->shape);
     const Decomposition all = Decomposition::alone(selection);
@@ -188,7 +188,7 @@ class StoredCase {
     const TouchedUnits units = touched_units(*array, all, 0);
     Bytes image = model;
     model = filled();
-    // The elements that are stored, packed.
+    // The stored elements, packed.
     Bytes packed(static_cast<size_t>(parts[0].count() * array->element_bytes));
     for_each(selection, [&, next = size_t{0}](int64_t element) mutable {
       const auto bytes = static_cast<size_t>(array->element_bytes);
@@ -202,7 +202,7 @@ class StoredCase {
     write_chunks(*array, {parts, addresses}, units.own, {});
   }
 
-  // In any order, with holes between them; some left out, of some not all codecs used.
+  // Stores chunks in any order, with holes between them; some are missing, some skip codecs.
   void store_in_table() {
     auto& places = std::get<ChunkTable>(array->places);
     const Bytes empty = filled();
@@ -265,7 +265,7 @@ class StoredCase {
     return bytes;
   }
 
-  // The elements of a selection, numbered in C order of the array, in the order in which NumPy returns them.
+  // Calls visit for the elements of a selection, with their numbers in C order of the array, in NumPy's order.
   template <typename Visit>
   void for_each(const Selection& selection, Visit visit) const {
     const Shape shape = array->shape;
@@ -332,7 +332,7 @@ void read_randomly(Random& random) {
     const auto array = one.open(comm);
     const Execution first = array->execute(one.operation(*array, comm.rank(), tuning), memory[rank].local());
     done[rank] = {first.counters, array->explain_chunks(*first.of_chunks, std::nullopt)};
-    array->execute(one.operation(*array, comm.rank(), tuning), memory[rank].local());  // by the windows that are there
+    array->execute(one.operation(*array, comm.rank(), tuning), memory[rank].local());  // with the windows that exist
   }));
   for (int rank = 0; rank < machine.ranks && !::testing::Test::HasFailure(); ++rank) {
     SCOPED_TRACE("rank " + std::to_string(rank));
@@ -360,7 +360,8 @@ TEST(ChunkReading, TakesSmallerWindowsWhereTheNodeHasNoRoomForLargeOnesAndDoesWi
     auto expected = memory;
     read_plainly(one.given, one.model, expected);
     const int64_t place_bytes = ceil_div(one.array->chunk_bytes(), 64) * 64;
-    const int64_t window_bytes_max = random.chance(30) ? 0 : 64 + 3 * place_bytes;  // or three of one chunk each
+    // or three windows of one chunk each
+    const int64_t window_bytes_max = random.chance(30) ? 0 : 64 + 3 * place_bytes;
     std::vector<std::pair<int, Counters>> done(static_cast<size_t>(machine.ranks));
     expect_no_errors(on_all_ranks(machine, [&](Comm& comm) {
       const auto rank = static_cast<size_t>(comm.rank());
@@ -381,7 +382,7 @@ TEST(ChunkReading, TakesSmallerWindowsWhereTheNodeHasNoRoomForLargeOnesAndDoesWi
   EXPECT_GT(without, 10);
 }
 
-// Whichever chunk is damaged: who needs it tells all ranks, and nobody waits for ever.
+// Any chunk may be damaged: a rank that needs it reports the error to all ranks, and no rank waits for ever.
 TEST(ChunkReading, DamageIsAnErrorOfAllRanks) {
   Random random(27);
   int failures = 0;
@@ -393,7 +394,7 @@ TEST(ChunkReading, DamageIsAnErrorOfAllRanks) {
     std::advance(damaged, random.between(0, std::ssize(one.stored) - 1));
     if (!one.is_decoded(*damaged)) continue;
     if (auto* table = std::get_if<ChunkTable>(&one.array->places)) {
-      table->offsets[static_cast<size_t>(*damaged)] += 1 << 20;  // behind the end
+      table->offsets[static_cast<size_t>(*damaged)] += 1 << 20;  // after the end
     } else {
       std::filesystem::resize_file(one.array->path + "/" + one.array->file_name(*damaged), 0);
     }

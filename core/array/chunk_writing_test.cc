@@ -1,4 +1,4 @@
-// Coded chunks of one file, written by simulated ranks, and placed by a stand-in for the format's library.
+// Coded chunks of one file, written by simulated ranks; a fake of the format's library allocates them.
 #include "array/chunk_writing.h"
 
 #include <gtest/gtest.h>
@@ -45,9 +45,9 @@ CodecChain some_chain(Random& random, int64_t element_bytes) {
   return CodecChain(codecs);
 }
 
-// Keeps the places of chunks as HDF5 does: one that is as long as before stays where it was, one that is shorter begins
-// there, and others lie behind the end. Between them are bytes of others. Which codecs were left out of a chunk that
-// stays as long it takes no note of, unless it is told that this is another one.
+// Allocates chunks as HDF5 does: a chunk with its old length keeps its place, a shorter one begins there, and others go
+// to the end of the file. Bytes of others are in between. If a chunk keeps its length, a change of its skipped codecs
+// is not recorded, unless the caller says that the codecs changed.
 class Library final : public ChunkAllocator {
  public:
   explicit Library(std::string path) : path_(std::move(path)) {}
@@ -89,7 +89,7 @@ class Library final : public ChunkAllocator {
         .read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
     return bytes;
   }
-  // What the library believes, whatever ranks remember.
+  // The table of the library, whatever the ranks have cached.
   ChunkTable table(const CodedArray& array) const {
     ChunkTable made = std::get<ChunkTable>(array.places);
     for (size_t i = 0; i < made.offsets.size(); ++i) {
@@ -144,7 +144,7 @@ class Library final : public ChunkAllocator {
   bool fails_ = false;
 };
 
-// A file without chunks yet, and the elements that it should have, in C order.
+// A file without chunks, and the elements that it should have later, in C order.
 struct TableCase {
   explicit TableCase(Random& random, FilePositions places) : model(std::move(places)) {
     file.write(random_bytes(random, 21));
@@ -187,7 +187,7 @@ struct TableCase {
     read_chunks(from, {parts, addresses}, {});
     return found;
   }
-  // By the library's table.
+  // The elements, read by the library's table.
   Bytes stored() const {
     CodedArray as_stored = array;
     as_stored.places = library->table(array);
@@ -209,7 +209,7 @@ FilePositions in_c_order(const Shape& shape, int64_t element_bytes) {
   return places;
 }
 
-// Some elements of each of `ranks` ranks or fewer.
+// A write of some elements by at most `ranks` ranks.
 RequestCase some_write(Random& random, const FilePositions& model, int ranks) {
   RequestCase given;
   do {
@@ -268,7 +268,7 @@ TEST(ChunkWriting, RanksWriteTheirElementsAndNothingElse) {
   }
 }
 
-// As long as it lives, an allocation of this thread fails that is not a text or the like.
+// While this object lives, an allocation of this thread fails; small ones, such as texts, do not.
 class OutOfMemory {
  public:
   explicit OutOfMemory(int64_t large_left) {
@@ -280,7 +280,7 @@ class OutOfMemory {
   OutOfMemory& operator=(const OutOfMemory&) = delete;
 };
 
-// By columns of chunks as wide as the array: each is shared by all.
+// Each rank writes columns of chunks that are as wide as the array: all ranks share every chunk.
 struct SharedRows {
   static constexpr int kRanks = 4;
   explicit SharedRows(Random& random) : one(random, in_c_order({64, 40}, 8)) {
@@ -297,7 +297,7 @@ struct SharedRows {
     }
     memory = memory_of_ranks(random, given);
   }
-  // What each rank threw.
+  // The error of each rank.
   std::vector<Error> write(const std::string& engine_of_last = "posix", int64_t buffer_bytes = int64_t{1} << 28) {
     return on_all_ranks({.ranks = kRanks, .nodes = 2}, [&](Comm& comm) {
       const auto array = one.open(comm, comm.rank() == kRanks - 1 ? engine_of_last : "posix");
@@ -315,7 +315,8 @@ struct SharedRows {
   Counters counters[kRanks];
   std::shared_ptr<const CodedArray> table;
   int poor_rank = 0;
-  int64_t large_left = -1;  // of the allocations of that rank that grow with what is written, how many succeed
+  // the number of large allocations of that rank that succeed before one fails; -1: all succeed
+  int64_t large_left = -1;
 };
 
 TEST(ChunkWriting, EncodesASharedChunkOnceOnOneOfItsRanks) {
@@ -386,7 +387,7 @@ TEST(ChunkWriting, TellsAllRanksWhatTheLibraryCannot) {
   }
 }
 
-// Wherever one rank has no memory left, all hear of it, and meet again (on_all_ranks).
+// When one rank has no memory left, at any point, all ranks get the error, and meet again (on_all_ranks).
 TEST(ChunkWriting, TellsAllRanksThatOneHasNoMemory) {
   if (!SWATH_COUNTS_ALLOCATIONS) GTEST_SKIP() << "the sanitizer has its own operators";
   int failed = 0;
@@ -418,7 +419,7 @@ TEST(ChunkWriting, TellsAllRanksThatOneHasNoMemory) {
   EXPECT_GT(failed, 4 * SharedRows::kRanks) << "packed, received, encoded, gathered, placed";
 }
 
-// A table that nobody gives places in is the library's to write.
+// Without an allocator for its chunks, only the library can write a table.
 TEST(ChunkWriting, NeedsSomebodyWhoGivesPlaces) {
   Random random(5);
   TableCase one(random, in_c_order({4}, 8));
@@ -428,7 +429,7 @@ TEST(ChunkWriting, NeedsSomebodyWhoGivesPlaces) {
   EXPECT_TRUE(one.open(*comm)->goes_by_chunks(Direction::kRead));
 }
 
-// Writes two chunks, of random and of equal elements, and returns how each is stored.
+// Writes one chunk of random elements and one of equal elements, and returns how each is stored.
 std::pair<ChunkTable, ChunkTable> random_and_equal_chunks(const Codec& compressor) {
   Random random(6);
   TableCase one(random, in_c_order({64}, 8));

@@ -1,4 +1,4 @@
-// Files that are written by views without anybody having said how long they are, and by others at the same time.
+// Files of unknown length are written by views, while other processes write them, too.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ std::shared_ptr<Comm> shared(Comm& comm) { return {std::shared_ptr<Comm>(), &com
 
 constexpr Method kMethods[] = {Method::kDirect, Method::kSieve, Method::kList, Method::kTwoPhase};
 
-// As many bytes as are written; others write, too.
+// The array has as many bytes as are written; others write, too.
 std::unique_ptr<Array> open_endless(std::shared_ptr<Comm> comm, const std::string& path) {
   const Shape shape{int64_t{1} << 61};
   Array::Options options;
@@ -72,7 +72,7 @@ TEST(GrowingFile, EveryMethodWritesBeyondTheEndAndNoFurther) {
   }
 }
 
-// One fills in windows around what the other writes run by run: neither may bring back what was there before.
+// One rank writes windows with holes, others write single runs in the holes: neither restores old bytes.
 TEST(GrowingFile, WhoFillsInHolesAndWhoDoesNotKeepEachOthersBytes) {
   for (const Method method : {Method::kDirect, Method::kList, Method::kTwoPhase}) {
     SCOPED_TRACE(to_string(method));

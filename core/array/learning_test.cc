@@ -1,4 +1,4 @@
-// What a profile learns from operations: when, from which, and of what.
+// The observations that a profile learns from operations.
 #include "array/learning.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ size_t place() { return correction_place(Method::kList, Direction::kRead, 1, Sca
 
 class LearningTest : public ::testing::Test {
  protected:
-  // An operation of so many seconds of work, as the profile has it now, and what is fixed.
+  // The estimate of an operation with `work` seconds of work by the current profile, and `fixed` seconds.
   std::shared_ptr<const Estimate> estimate(double work, double fixed = 0, uint64_t group = 0) const {
     CostEstimate estimate;
     estimate.transfer = work;
@@ -28,7 +28,7 @@ class LearningTest : public ::testing::Test {
     estimate.correction = learning_.profile()->corrections.factor(place());
     return std::make_shared<const Estimate>(group != 0 ? group : ++groups_, [estimate] { return estimate; });
   }
-  // And the agreement after it, where this rank is the slowest.
+  // Executes an operation, and its agreement, in which this rank is the slowest.
   void execute(const std::shared_ptr<const Estimate>& estimate, double seconds) {
     learning_.measured(estimate, std::llround(seconds * 1e9));
     learning_.take_slowest(learning_.ungathered_nanoseconds());
@@ -51,7 +51,7 @@ TEST_F(LearningTest, OneLongOperationTeachesAtOnce) {
 TEST_F(LearningTest, OperationsThatTakeLongTogetherTeachByTheirMedian) {
   const auto ten = estimate(kGroupSeconds / 10);
   for (int turn = 0; turn < 3; ++turn) {
-    execute(ten, kGroupSeconds * (turn == 1 ? 0.5 : 0.2));  // one of them disturbed
+    execute(ten, kGroupSeconds * (turn == 1 ? 0.5 : 0.2));  // one of the operations was disturbed
     EXPECT_EQ(observations(), 0);
   }
   execute(ten, kGroupSeconds * 0.2);
@@ -62,7 +62,7 @@ TEST_F(LearningTest, OperationsThatTakeLongTogetherTeachByTheirMedian) {
 TEST_F(LearningTest, ShortOperationsTeachByTheMedianOfAGroup) {
   auto now = estimate(kShort / 10);
   for (int turn = 0; turn < kOperations - 1; ++turn) {
-    execute(now, kShort / (turn < 2 ? 2 : 5));  // two of them disturbed
+    execute(now, kShort / (turn < 2 ? 2 : 5));  // two of the operations were disturbed
     EXPECT_EQ(observations(), 0);
   }
   for (int turn = 0; turn < 30 * kOperations; ++turn) {
@@ -79,14 +79,14 @@ TEST_F(LearningTest, AGroupIsOfOnePlan) {
   EXPECT_EQ(observations(), 0);
 }
 
-// Other ranks have kept theirs, and learn all the same.
+// Other ranks have kept their plans, and must learn the same.
 TEST_F(LearningTest, APlanThatIsMadeAgainIsOfTheSameGroup) {
   constexpr uint64_t kGroup = 1 << 20;
   for (int turn = 0; turn < kOperations; ++turn) execute(estimate(kShort / 10, 0, kGroup), kShort / 2);
   EXPECT_EQ(observations(), std::max(kOperations / 4, 1));
 }
 
-// So that plans which are kept, and were made from this profile, stay of use.
+// Plans that were made from this profile stay valid.
 TEST_F(LearningTest, AnEstimateThatIsAboutRightIsLeftAlone) {
   const auto profile = learning_.profile();
   for (const double off : {1.08, 0.92}) {
@@ -100,13 +100,14 @@ TEST_F(LearningTest, AnEstimateThatIsAboutRightIsLeftAlone) {
 TEST_F(LearningTest, AnOperationThatIsMostlyFixedTeachesNothing) {
   for (const double work : {0.0, 0.9e-4, 1.1e-4}) {
     const auto now = estimate(work, 1e-4);
-    for (int turn = 0; turn < kOperations; ++turn) execute(now, std::max(1.5 * work, 1e-6));  // without what is fixed
+    // without the fixed seconds
+    for (int turn = 0; turn < kOperations; ++turn) execute(now, std::max(1.5 * work, 1e-6));
     EXPECT_EQ(observations() > 0, work > 1e-4) << work;
   }
 }
 
 TEST_F(LearningTest, TheSlowestRankCountsAndNobodyWhoDidNotTakePart) {
-  learning_.take_slowest(1'000'000'000);  // of an operation before this array was opened, say
+  learning_.take_slowest(1'000'000'000);  // for example of an operation before this array was opened
   EXPECT_EQ(observations(), 0);
   learning_.measured(estimate(1), 1'000'000'000);
   EXPECT_EQ(learning_.ungathered_nanoseconds(), 1'000'000'000);

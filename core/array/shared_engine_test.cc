@@ -1,4 +1,4 @@
-// Threads that share one file: every operation brings what it would bring alone.
+// Threads that share one file: each operation has the same result as alone.
 #include "array/shared_engine.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ constexpr int64_t kColumns = 250;
 constexpr int64_t kElementBytes = 8;
 constexpr Method kMethods[] = {Method::kDirect, Method::kSieve, Method::kList, Method::kTwoPhase};
 
-// The element at (row, column) is its place: row * kColumns + column.
+// The element at (row, column) is row * kColumns + column.
 Bytes places() {
   std::vector<int64_t> elements(kRows * kColumns);
   for (size_t i = 0; i < elements.size(); ++i) elements[i] = static_cast<int64_t>(i);
@@ -38,7 +38,7 @@ Plan plan_of(const Selection& selection, Direction direction, Method method) {
   request.layout = std::make_shared<Layout>(Layout::ordered({kRows, kColumns}, kElementBytes, 0, {0, 1}));
   request.decomposition = Decomposition::alone(selection);
   request.method = method;
-  // Windows of a part of the file, so that an operation takes several requests.
+  // The windows are smaller than the file, so that an operation takes several requests.
   request.tuning.sieve_bytes = request.tuning.window_bytes = 16 << 10;
   request.asked_tuning = {true, true, true, true};
   return make_plan(std::move(request));
@@ -170,7 +170,7 @@ TEST(SharedEngine, LocksOfAParentAndItsForkedChildExcludeOneAnother) {
   const auto held = leased->lock(0, 100);
   const pid_t child = fork();
   if (child == 0) {
-    alarm(1);  // a lock that is waited for ends the child
+    alarm(1);  // if the child waits for a lock, the alarm ends it
     const auto own = engine.lease()->lock(50, 60);
     _exit(0);
   }

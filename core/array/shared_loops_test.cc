@@ -12,13 +12,13 @@
 namespace swath {
 namespace {
 
-// The queue of one rank: steps that it carries out one after another, as BackgroundQueue does.
+// The queue of one rank: it executes steps one after another, as BackgroundQueue does.
 class Queue {
  public:
   explicit Queue(Comm& comm) : comm_(comm) {}
 
   int begin() { return loops_.begin(); }
-  // Whether it was carried out; false: somebody has left the loop.
+  // Returns whether the step was executed; false: some rank has left the loop.
   bool step(int loop, const std::string& words) {
     try {
       loops_.step(loop, [&] { agree_same(comm_, words); });
@@ -48,7 +48,7 @@ TEST(SharedLoops, OneThatLeavesAloneIsHeardAtTheStepInWhosePlaceItDoes) {
     EXPECT_EQ(steps, 3);
     queue.leave(loop);
     if (comm.rank() != 1) EXPECT_EQ(queue.told(), "rank 1: has left loop 1");
-    EXPECT_FALSE(queue.step(loop, "one more"));  // without a word
+    EXPECT_FALSE(queue.step(loop, "one more"));  // the rank does not announce it
     EXPECT_TRUE(queue.step(SharedLoops::kNone, "something else"));
   });
 }
@@ -61,7 +61,7 @@ TEST(SharedLoops, WhereAllLeaveWhatComesThenMeets) {
           Queue queue(comm);
           const int loop = queue.begin();
           EXPECT_TRUE(queue.step(loop, "a step"));
-          // Some before what comes then, some after it.
+          // some ranks leave before the next step, some after it
           if (comm.rank() % 2 == 0) queue.leave(loop);
           EXPECT_TRUE(queue.step(SharedLoops::kNone, "something else"));
           EXPECT_TRUE(queue.step(queue.begin(), "a step of another loop"));
@@ -72,14 +72,14 @@ TEST(SharedLoops, WhereAllLeaveWhatComesThenMeets) {
   }
 }
 
-// Whatever each rank leaves, and when: every rank carries out the same steps, and none is left behind.
+// The ranks leave any loops at any time: all ranks execute the same steps, and no rank waits for ever.
 TEST(SharedLoops, StepsAreCarriedOutByAllOrByNone) {
   for (uint64_t seed = 0; seed < 300; ++seed) {
     std::mt19937_64 random(seed);
     const int ranks = static_cast<int>(random() % 4) + 1;
     const int loops = static_cast<int>(random() % 3) + 1;
     const int steps = 12;
-    std::vector<std::vector<int>> leaves_at(static_cast<size_t>(ranks));  // of each rank and loop
+    std::vector<std::vector<int>> leaves_at(static_cast<size_t>(ranks));  // for each rank and loop
     for (auto& of_rank : leaves_at) {
       for (int i = 0; i < loops; ++i) of_rank.push_back(static_cast<int>(random() % (steps + 4)));
     }

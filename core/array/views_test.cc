@@ -1,4 +1,4 @@
-// Views by simulated ranks: random nests on both sides, by all methods, beside the plain list; gaps byte for byte.
+// Views of simulated ranks: random nests in file and memory, by all methods, compared with the plain list byte by byte.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -37,7 +37,7 @@ struct RankCase {
   std::vector<int64_t> offsets;  // in the file
   std::vector<int64_t> places;   // in `bytes`
   Bytes bytes;
-  int64_t base = 0;  // place 0 of the nest in `bytes`
+  int64_t base = 0;  // the position of the nest's place 0 in `bytes`
 
   LocalMemory local() {
     LocalMemory local;
@@ -55,7 +55,7 @@ struct ViewsCase {
   std::string text;
 };
 
-// Memory for so many bytes: packed, regular, or anything; `repeats`: places may be there twice.
+// Places the nest in memory: packed, regular, or irregular; with `repeats`, places may occur twice.
 void place_in_memory(Random& random, RankCase& rank, bool repeats) {
   const int64_t bytes = std::ssize(rank.offsets);
   ListedNest nest{Nest::block(std::max<int64_t>(bytes, 1)), {}};
@@ -85,14 +85,14 @@ void place_in_memory(Random& random, RankCase& rank, bool repeats) {
   for (int64_t i = 0; i < bytes; ++i) rank.places.push_back(rank.base + nest.offsets[rank.memory.first + i]);
 }
 
-// Each byte of a file belongs to one rank, or to none: dealt out by the nests themselves, where they do not meet.
+// Each byte of a file belongs to one rank or to none: the nests themselves divide it, unless they overlap.
 ViewsCase random_views(Random& random, bool overlaps, bool repeats) {
   ViewsCase made;
   made.overlaps = overlaps;
   const int ranks = static_cast<int>(random.between(1, 5));
   std::vector<bool> is_taken;
   int64_t shift = random.between(0, 50);
-  const bool is_alike = random.chance(40);  // the same nest, shifted, as CYCLIC is
+  const bool is_alike = random.chance(40);  // all ranks have the same nest, shifted, as CYCLIC does
   ListedNest common;
   for (int rank = 0; rank < ranks; ++rank) {
     RankCase one;
@@ -131,7 +131,7 @@ std::shared_ptr<Comm> shared(Comm& comm) {
   return {&comm, [](Comm*) {}};
 }
 
-// "objects": a file that is asked as a pool is.
+// "objects": a file that is accessed as if it were in a pool.
 std::unique_ptr<Engine> open_by(const std::string& engine, const std::string& path) {
   if (engine != "objects") return open_for_engines(path, OpenMode::kReadWrite, {.engine = engine})(nullptr);
   auto posix = open_for_engines(path, OpenMode::kReadWrite, {.engine = "posix"})(nullptr);
@@ -145,7 +145,7 @@ std::unique_ptr<Array> open_bytes(Comm& comm, const std::string& engine, const s
   options.name = "a.raw";
   options.form = std::make_shared<const ArrayForm>("a.raw", layout->shape(), 1, layout);
   options.fill = {std::byte{0}};
-  // What is learned on a busy machine is other sizes of windows, and those are other messages.
+  // On a busy machine, learning would change the sizes of windows, and so the messages.
   options.learning = std::make_shared<Learning>(std::make_shared<const Profile>(default_profile()), true);
   const auto file = std::make_shared<File>(path, [engine, path] { return open_by(engine, path); });
   return std::make_unique<Array>(shared(comm), file, options);
@@ -162,7 +162,7 @@ Method random_method(Random& random) {
       {Method::kAuto, Method::kDirect, Method::kSieve, Method::kList, Method::kDatatype, Method::kTwoPhase});
 }
 
-// Of two-phase.
+// The inner method of two-phase.
 Method random_inner(Random& random) {
   return random.one_of({Method::kAuto, Method::kSieve, Method::kList, Method::kDatatype});
 }
@@ -187,7 +187,8 @@ void write_and_read(Random& random) {
   const Bytes before = random_bytes(random, given.file_bytes);
   const EngineTestFile file;
   file.write(before);
-  std::vector<std::vector<std::byte>> values_of(static_cast<size_t>(given.file_bytes));  // that may be there after
+  // the values that may be there afterwards
+  std::vector<std::vector<std::byte>> values_of(static_cast<size_t>(given.file_bytes));
   for (const RankCase& rank : given.ranks) {
     for (size_t i = 0; i < rank.offsets.size(); ++i) {
       values_of[static_cast<size_t>(rank.offsets[i])].push_back(rank.bytes[static_cast<size_t>(rank.places[i])]);
@@ -225,7 +226,7 @@ void write_and_read(Random& random) {
   }
 }
 
-// SWATH_RANDOM_VIEWS asks for more, SWATH_RANDOM_VIEWS_FROM for others: many are run by several processes.
+// SWATH_RANDOM_VIEWS sets a larger number, SWATH_RANDOM_VIEWS_FROM the first one: processes can share them.
 TEST(Views, RandomNestsMoveEachByteToItsPlaceAndNoOther) {
   const int64_t begin = setting("SWATH_RANDOM_VIEWS_FROM", 0);
   for (int64_t i = begin; i < begin + wanted(600) && !::testing::Test::HasFailure(); ++i) {
@@ -259,7 +260,7 @@ TEST(Views, MemoryThatIsThereTwiceIsWrittenFrom) {
   }
 }
 
-// Two ranks deal the blocks of a file of many GiB out between them; what lies between is a hole of the file.
+// Two ranks share the blocks of a file of many GiB; the file has holes between the blocks.
 TEST(Views, SpansAboveFourGiBAreMovedLikeOthers) {
   constexpr int64_t kFar = (int64_t{3} << 30) + 13;
   const std::vector<int64_t> listed{0, 100, kFar / 2, kFar / 2 + 9};
@@ -290,7 +291,7 @@ TEST(Views, SpansAboveFourGiBAreMovedLikeOthers) {
         execute(Direction::kRead, again);
         EXPECT_EQ(again, data);
       }));
-      // Around each block, what nobody has is zero still.
+      // Around each block, bytes of no rank are still zero.
       std::map<int64_t, std::byte> expected;
       for (size_t rank = 0; rank < 2; ++rank) {
         for (int64_t p = 0; p < nest.bytes(); ++p) {
@@ -385,10 +386,10 @@ TEST(Views, RankWhoseFileBreaksIsHeardByAll) {
   }
 }
 
-// What one rank of two, on a node each, needs for a strided view of so many regions of 8 bytes.
+// The needs of one rank of two, each on its own node, for a strided view of many regions of 8 bytes.
 struct Needed {
-  int64_t memory_bytes = 0;  // beside the local data
-  int64_t told_bytes = 0;    // sent by a node in the first operation more than in the second
+  int64_t memory_bytes = 0;  // without the local data
+  int64_t told_bytes = 0;    // bytes that a node sends in the first operation, minus those of the second
 };
 
 Needed needed_by_view(int64_t regions, Method method, Direction direction, const Nest& nest) {
@@ -399,7 +400,7 @@ Needed needed_by_view(int64_t regions, Method method, Direction direction, const
     const auto array = open_bytes(comm, "null", "/dev/zero", file_bytes);
     const View view = View::all(nest.shifted(int64_t{8} * comm.rank()));
     const auto own = Decomposition::own_view(view, comm.rank(), 2, array->form()->shape());
-    // By sizes that are the same for all: priced ones depend on where the file ends, which a write moves.
+    // The sizes are given: computed ones depend on the end of the file, which a write moves.
     const TuningSettings sizes{{"aggregators", 2}, {"sieve_bytes", 1 << 20}, {"window_bytes", 512 << 10}};
     const Operation operation(array->form(), {direction, own, method, sizes});
     Bytes data(static_cast<size_t>(view.bytes()));
@@ -425,7 +426,8 @@ TEST(Views, RegularOneNeedsNoMoreMemoryAndMessagesForFourMillionRegions) {
   if (!SWATH_COUNTS_ALLOCATIONS) GTEST_SKIP() << "a sanitizer counts otherwise";
   for (const Method method : {Method::kDirect, Method::kSieve, Method::kList, Method::kTwoPhase}) {
     for (const Direction direction : {Direction::kRead, Direction::kWrite}) {
-      if (method == Method::kDirect && direction == Direction::kWrite) continue;  // as reading, and as long
+      // it is the same as reading, and takes as long
+      if (method == Method::kDirect && direction == Direction::kWrite) continue;
       SCOPED_TRACE(to_string(method) + " " + to_string(direction));
       const auto of = [&](int64_t regions) {
         return needed_by_view(regions, method, direction, Nest::strided(regions, 32, Nest::block(8)));
@@ -451,7 +453,7 @@ TEST(Views, ListedOneNeedsWhatWasListedOnce) {
   const int64_t list_bytes = 8 * nest.listed();
   EXPECT_LT(nest.memory_bytes(), list_bytes + 1000);
   const Needed needed = needed_by_view(200'000, Method::kList, Direction::kRead, nest);
-  // Its own list, told to the other node once.
+  // A node sends its own list to the other node once.
   EXPECT_GE(needed.told_bytes, list_bytes);
   EXPECT_LT(needed.told_bytes, list_bytes + 2000);
 }

@@ -21,7 +21,7 @@ using Use = Gate::Use;
 
 constexpr std::chrono::milliseconds kLongEnough{50};
 
-// Whether a thread that enters now has to wait for somebody.
+// Whether a thread that enters now has to wait.
 bool has_to_wait(Gate& gate, Use use) {
   auto entered = std::async(std::launch::async, [&gate, use] { return gate.try_enter(use); });
   const bool waits = !entered.get();
@@ -83,7 +83,7 @@ TEST(Gate, APlaceIsKeptForWhoEntersLater) {
   Gate gate;
   auto shared = gate.reserve(Use::kShared);
   ASSERT_TRUE(shared);
-  EXPECT_EQ(shared->ticket, 0U);  // it is inside
+  EXPECT_EQ(shared->ticket, 0U);  // it has entered
   auto alone = gate.reserve(Use::kAlone);
   ASSERT_TRUE(alone);
   auto given_up = gate.reserve(Use::kAlone);

@@ -24,7 +24,7 @@ std::vector<std::byte> counting_bytes(int64_t count) {
   return bytes;
 }
 
-// Every way through stripes and tails: the hash of all hashes, by the reference implementation.
+// Covers all combinations of stripes and tails: the hash of all hashes, by the reference implementation.
 TEST(Hash, IsXxh64OfAnyLengthWithAnySeed) {
   const std::vector<std::byte> bytes = counting_bytes(256);
   std::vector<uint64_t> hashes;

@@ -17,7 +17,7 @@ namespace {
 
 constexpr auto kMoment = std::chrono::milliseconds(5);
 
-// Until it throws; a minute at most.
+// Repeats `step` until it throws; at most for a minute.
 Error stopped_by(const std::function<void()>& step) {
   return error_of([&] {
     for (int i = 0; i < 12000; ++i) {

@@ -30,7 +30,7 @@ class ProgressHooks : public testing::Test {
   }
   ~ProgressHooks() override { set_progress_hook(nullptr); }
 
-  // How often it was done in a wait for nothing, which is longer than a moment.
+  // How often the hook ran in a wait for nothing, which is longer than a moment.
   static int times_in_a_wait() {
     const int before = times;
     std::unique_lock guard(mutex);

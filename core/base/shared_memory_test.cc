@@ -49,7 +49,7 @@ class SharedMemory : public testing::Test {
 
 bool is_root() { return geteuid() == 0; }
 
-// What `work` returns in a process that has opened no folder yet.
+// The result of `work` in a process that has not opened the folder yet.
 int in_child(const std::function<int()>& work) {
   const pid_t child = fork();
   if (child == 0) _exit(work());
@@ -177,7 +177,7 @@ TEST_F(SharedMemory, WhatTheDeadHaveLeftIsRemovedAndWhatIsInUseIsNot) {
   EXPECT_FALSE(exists(forgotten));
 }
 
-// They lay in /dev/shm itself, where others have files too.
+// Earlier versions left files in /dev/shm itself, which other programs use, too.
 TEST_F(SharedMemory, WhatEarlierVersionsHaveLeftIsRemovedWhereItIsOurs) {
   const std::string tables = "/dev/shm/swath-tokens-" + std::to_string(geteuid()) + "-test" + std::to_string(getpid());
   const std::string window = "/dev/shm/swath-" + std::to_string(getpid()) + "-0123456789abcde";
@@ -204,7 +204,7 @@ TEST_F(SharedMemory, WhatEarlierVersionsHaveLeftIsRemovedWhereItIsOurs) {
   EXPECT_EQ(there, (std::vector<bool>{false, true, true, true, false, true}));
 }
 
-// Half of them hold tokens, half are killed while their ranks attach windows of a MiB.
+// Half of the processes hold tokens; half are killed while their ranks attach windows of a MiB.
 TEST_F(SharedMemory, AHundredKilledProcessesLeaveNothingAfterOneStart) {
   constexpr int kProcesses = 100;
   SharedByForks<std::atomic<int>> started;
@@ -212,7 +212,7 @@ TEST_F(SharedMemory, AHundredKilledProcessesLeaveNothingAfterOneStart) {
   for (int i = 0; i < kProcesses; ++i) {
     children.push_back(fork());
     if (children.back() != 0) continue;
-    if (open() == nullptr) _exit(1);  // so that none sweeps what another has left
+    if (open() == nullptr) _exit(1);  // so that no process removes the files of another one
     ++*started;
     while (*started < kProcesses) usleep(1000);
     if (i % 2 == 0) {
@@ -241,7 +241,7 @@ TEST_F(SharedMemory, AHundredKilledProcessesLeaveNothingAfterOneStart) {
   EXPECT_EQ(own.files(), 0);
 }
 
-// Another user was there first.
+// Another user has created the folder first.
 TEST_F(SharedMemory, TokensAndWindowsInAForeignFolderAreThisProcessAlone) {
   mkdir(own.path().c_str(), 0700);
   chmod(own.path().c_str(), 0777);

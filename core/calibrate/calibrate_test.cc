@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kNoLimit = 60;
 
-// Remembers what it was asked, and moves nothing.
+// Records its requests, and moves nothing.
 class RecordingEngine : public Engine {
  public:
   std::string name() const override { return "recording"; }
@@ -144,7 +144,7 @@ TEST(RunAtOnce, NoThreadBeginsBeforeAllAreReadyAndOneThatFailsHoldsUpNobody) {
             ErrorKind::kArgument);
 }
 
-// Whatever the machine: faster than 100 GB/s or slower than 1 MB/s is no copy.
+// On any machine, more than 100 GB/s or less than 1 MB/s is no copy.
 bool is_a_copy(double seconds_a_byte) { return seconds_a_byte > 1e-11 && seconds_a_byte < 1e-6; }
 
 TEST(TimeCopies, EveryKindTakesTheTimeOfACopy) {
@@ -197,7 +197,8 @@ TEST(TimeCoding, GivesSecondsOfEachChunkAndWhatTheCodecsMakeOfAllOfThem) {
   const CodingTimes coded = time_coding(CodecChain({{.kind = CodecKind::kFletcher32}}), elements, 3'000, kNoLimit);
   EXPECT_EQ(coded.stored_bytes, 9'000 + 3 * 4);
   for (const double seconds : coded.encode) EXPECT_GT(seconds, 0);
-  EXPECT_EQ(time_coding(CodecChain(), elements, 3'000, -1).encode.size(), 1);  // no time: the first chunk alone
+  // without time, only the first chunk is measured
+  EXPECT_EQ(time_coding(CodecChain(), elements, 3'000, -1).encode.size(), 1);
 }
 
 TEST(TimeCoding, RefusesElementsThatFillNoChunk) {

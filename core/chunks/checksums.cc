@@ -32,7 +32,7 @@ uint32_t crc32c_by_table(uint32_t crc, std::span<const std::byte> bytes) {
 }
 
 #if defined(__x86_64__)
-// One instruction after another waits for the one before: three streams at once, each of so many bytes, fill the time.
+// Each instruction waits for the last one: three streams of this many bytes at the same time use the waits.
 constexpr size_t kStreamBytes = 4096;
 
 __attribute__((target("sse4.2"))) uint32_t crc32c_of_words(uint32_t crc, const std::byte* bytes, size_t words) {
@@ -45,7 +45,7 @@ __attribute__((target("sse4.2"))) uint32_t crc32c_of_words(uint32_t crc, const s
   return static_cast<uint32_t>(state);
 }
 
-// What so many zero bytes make of a state. That is linear: of each byte of the state apart, by table.
+// The state after a number of zero bytes. This is linear in the state: a table gives the result of each byte of it.
 class AfterZeros {
  public:
   explicit AfterZeros(size_t bytes) {
@@ -65,7 +65,7 @@ class AfterZeros {
   std::array<std::array<uint32_t, 256>, 4> tables_{};
 };
 
-// Of three streams, one behind the other.
+// Combines three streams that follow each other.
 __attribute__((target("sse4.2"))) uint32_t crc32c_of_streams(uint32_t crc, const std::byte* bytes) {
   static const AfterZeros after_stream(kStreamBytes);
   std::array<uint64_t, 3> states{crc, 0, 0};
@@ -98,7 +98,7 @@ uint32_t crc32c(std::span<const std::byte> bytes) {
 }
 
 uint32_t fletcher32(std::span<const std::byte> bytes) {
-  // So many words can be added before the second sum leaves 32 bits.
+  // The number of words that can be added before the second sum overflows 32 bits.
   constexpr size_t kWordsAtOnce = 360;
   const auto fold = [](uint32_t sum) { return (sum & 0xFFFF) + (sum >> 16); };
   uint32_t first = 0;

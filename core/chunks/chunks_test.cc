@@ -18,7 +18,7 @@ namespace {
 
 using testing::Random;
 
-// A folder that is gone when the test is over.
+// A folder that is removed at the end of the test.
 class Folder {
  public:
   Folder() : path_(std::filesystem::temp_directory_path() / ("swath-chunks-" + std::to_string(::getpid()))) {
@@ -37,7 +37,7 @@ Codec codec(CodecKind kind) {
   made.kind = kind;
   made.element_bytes = 4;
   made.compressor = "lz4";
-  made.block_bytes = 128;  // of blosc: several a chunk
+  made.block_bytes = 128;  // for blosc: several blocks per chunk
   return made;
 }
 
@@ -51,7 +51,7 @@ CodecChain some_chain(Random& random) {
   return CodecChain(codecs);
 }
 
-// Up to three dimensions, any order, sharded or not.
+// An array of at most three dimensions in any order, sharded or not.
 CodedArray some_array(const std::string& path, Random& random) {
   CodedArray array;
   array.path = path;
@@ -91,7 +91,7 @@ Selection some_selection(const Shape& shape, Random& random) {
   return selection;
 }
 
-// The whole array as it should be, in C order.
+// The expected array, in C order.
 class Model {
  public:
   explicit Model(const Shape& shape) : shape_(shape), values_(static_cast<size_t>(element_count(shape)), 0x5A5A5A5A) {}
@@ -229,7 +229,7 @@ TEST(Chunks, RefuseShapesThatCannotBe) {
   EXPECT_THROW(array.check(), Error);
 }
 
-// Whatever is done to the bytes of the largest chunk, what it may take when it is stored is no negative number.
+// Whatever the codecs do to the bytes of the largest chunk, the maximum of its stored bytes is not negative.
 TEST(Chunks, BoundsOfStoredBytesStayWithin64Bits) {
   const CodecChain chain(std::vector<Codec>(32, codec(CodecKind::kZstd)));
   EXPECT_GT(chain.stored_bytes_max(INT64_MAX / 64), INT64_MAX / 64);
@@ -243,7 +243,7 @@ TEST(Chunks, OfTheLongestArrayAreReadAndWrittenAtItsEnd) {
     array.path = folder.path();
     array.shape = {INT64_MAX, 2};
     array.element_bytes = 4;
-    array.chunk_shape = {4, 4};  // so that there are no more than 2^61
+    array.chunk_shape = {4, 4};  // so that there are at most 2^61 chunks
     array.chunk_strides = {16, 4};
     array.fill.assign(4, std::byte{0x5A});
     const ChunkFiles files{"c/", "/", "c"};

@@ -28,7 +28,7 @@ constexpr std::array<std::pair<CodecKind, const char*>, 9> kNames{{
 }};
 
 constexpr size_t kChecksumBytes = 4;
-// No chain of codecs makes more of a chunk: no file is so long, and sums of a few such numbers stay within 64 bits.
+// The maximum size of a coded chunk: no file is so long, and sums of a few such numbers fit into 64 bits.
 constexpr int64_t kStoredBytesMax = INT64_MAX / 8;
 
 bool is_checksum(CodecKind kind) { return kind == CodecKind::kCrc32c || kind == CodecKind::kFletcher32; }
@@ -39,7 +39,7 @@ int64_t stored_after(const Codec& codec, int64_t bytes) {
   return std::min(compressed_bytes_max(bytes), kStoredBytesMax);
 }
 
-// Both store their sum behind the bytes, lowest byte first.
+// Both store their sum after the bytes, lowest byte first.
 uint32_t sum_of(CodecKind kind, Bytes bytes) { return kind == CodecKind::kCrc32c ? crc32c(bytes) : fletcher32(bytes); }
 
 std::string hexadecimal(uint32_t value) {
@@ -48,7 +48,7 @@ std::string hexadecimal(uint32_t value) {
   return text;
 }
 
-// The bytes before the sum, after comparing.
+// Compares the sum, and returns the bytes before it.
 Bytes checked(CodecKind kind, Bytes bytes) {
   if (bytes.size() < kChecksumBytes) {
     throw Error(ErrorKind::kFormat,
@@ -113,7 +113,7 @@ int64_t CodecChain::stored_bytes_max(int64_t decoded_bytes) const {
 
 void CodecChain::decode(Bytes stored, std::span<std::byte> decoded, uint32_t skipped, CodecWorkspace& workspace,
                         std::optional<ByteRange> wanted) const {
-  // What each step's result cannot exceed, by what the steps before it made when encoding.
+  // The maximum size of each step's result, from the sizes that the steps before it made when encoding.
   std::vector<int64_t> bytes_max{static_cast<int64_t>(decoded.size())};
   std::vector<const Codec*> steps;
   for (size_t i = 0; i < codecs_.size(); ++i) {
@@ -122,7 +122,7 @@ void CodecChain::decode(Bytes stored, std::span<std::byte> decoded, uint32_t ski
     bytes_max.push_back(stored_after(codecs_[i], bytes_max.back()));
   }
   Bytes bytes = stored;
-  int other = 0;  // which memory the input of the next step does not lie in
+  int other = 0;  // the memory without the input of the next step
   for (size_t i = steps.size(); i-- > 0;) {
     const Codec& codec = *steps[i];
     if (is_checksum(codec.kind)) {
@@ -136,7 +136,7 @@ void CodecChain::decode(Bytes stored, std::span<std::byte> decoded, uint32_t ski
     } else if (bytes.size() <= room.size()) {
       unshuffle_bytes(bytes, room.first(bytes.size()), codec.element_bytes);
       bytes = room.first(bytes.size());
-    }  // else too long, which is said below
+    }  // otherwise it is too long: an error below
   }
   if (bytes.size() != decoded.size()) {
     throw Error(ErrorKind::kFormat, "decoded to " + std::to_string(bytes.size()) + " bytes, but a chunk has " +
@@ -148,7 +148,7 @@ void CodecChain::decode(Bytes stored, std::span<std::byte> decoded, uint32_t ski
 Bytes CodecChain::encode(Bytes decoded, CodecWorkspace& workspace, uint32_t* skipped) const {
   if (skipped != nullptr) *skipped = 0;
   Bytes bytes = decoded;
-  int other = 0;  // which memory the input of the next step does not lie in
+  int other = 0;  // the memory without the input of the next step
   for (size_t i = 0; i < codecs_.size(); ++i) {
     const Codec& codec = codecs_[i];
     const auto room = workspace.between(other).at_least(stored_after(codec, static_cast<int64_t>(bytes.size())));
@@ -162,8 +162,8 @@ Bytes CodecChain::encode(Bytes decoded, CodecWorkspace& workspace, uint32_t* ski
       bytes = room.first(bytes.size() + kChecksumBytes);
     } else {
       const Bytes compressed = compress(codec, bytes, room, workspace.contexts());
-      // Of HDF5's filters this one alone gives up. Where a chunk keeps its size HDF5's library does not take note that
-      // a filter is applied again, so that what may be applied always is.
+      // Only this one of HDF5's filters gives up. If a chunk keeps its size, HDF5's library does not notice that a
+      // filter is applied again: so filters that can always be applied are always applied.
       if (skipped != nullptr && codec.kind == CodecKind::kBlosc && compressed.size() >= bytes.size()) {
         *skipped |= uint32_t{1} << i;
         continue;

@@ -23,7 +23,7 @@ Bytes bytes_of(const std::string& text) {
   return bytes;
 }
 
-// Bytes that compress, but not to nothing.
+// Bytes that can be compressed, but not to nothing.
 Bytes sample(size_t size, Random& random) {
   Bytes bytes(size);
   for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::byte>(i % 8 < 6 ? i / 64 : random.between(0, 255));
@@ -59,7 +59,7 @@ TEST(Checksums, HaveTheirPublishedValues) {
   EXPECT_EQ(crc32c(bytes_of("123456789")), 0xE3069283U);  // RFC 3720
   EXPECT_EQ(crc32c(Bytes(32)), 0x8A9136AAU);
   EXPECT_EQ(crc32c(Bytes{}), 0U);
-  // By hand: words 0x6162 0x6364 0x6500 added once, and their running sums, modulo 65,535.
+  // Computed by hand: the words 0x6162 0x6364 0x6500 and their running sums, modulo 65,535.
   const uint32_t first = (0x6162 + 0x6364 + 0x6500) % 65535;
   const uint32_t second = (3 * 0x6162 + 2 * 0x6364 + 0x6500) % 65535;
   EXPECT_EQ(fletcher32(bytes_of("abcde")), (second << 16) | first);
@@ -117,7 +117,7 @@ TEST(CodecChain, DecodesWhatItEncoded) {
   }
 }
 
-// Blocks of 16 KiB: a range lies in one of several, across two, in the incomplete item at the end.
+// Blocks of 16 KiB: a range is in one of several, across two, or in the incomplete item at the end.
 TEST(CodecChain, DecodesTheBytesThatAreWanted) {
   Random random(4);
   CodecWorkspace workspace;
@@ -169,7 +169,7 @@ TEST(CodecChain, RefusesAnotherSize) {
   }
 }
 
-// Under the address sanitizer this also shows that nothing outside is touched.
+// Under the address sanitizer, this also shows that no byte outside is touched.
 TEST(CodecChain, SurvivesDamage) {
   Random random(3);
   CodecWorkspace workspace;
@@ -193,7 +193,7 @@ TEST(CodecChain, SurvivesDamage) {
         ++noticed;
       }
     }
-    EXPECT_GE(noticed, 100);  // every truncated one at least
+    EXPECT_GE(noticed, 100);  // at least every truncated one
   }
 }
 
@@ -213,7 +213,7 @@ TEST(CodecChain, SurvivesDamageWhereOnlySomeBytesAreWanted) {
     for (int i = 0; i < 2000; ++i) {
       Bytes damaged = stored;
       if (i % 4 == 0) damaged.resize(static_cast<size_t>(random.between(0, static_cast<int64_t>(stored.size()) - 1)));
-      // The header, and the table of the blocks behind it, half of the time.
+      // Half of the time, the damage is in the header, and in the table of blocks after it.
       const int64_t last = std::min<int64_t>(i % 2 == 0 ? 48 : INT64_MAX, static_cast<int64_t>(damaged.size()));
       for (int flips = i % 4; flips > 0 && last > 0; --flips) {
         damaged[static_cast<size_t>(random.between(0, last - 1))] ^= static_cast<std::byte>(1 << random.between(0, 7));
@@ -227,7 +227,7 @@ TEST(CodecChain, SurvivesDamageWhereOnlySomeBytesAreWanted) {
         ++noticed;
       }
     }
-    EXPECT_GE(noticed, 500);  // every truncated one at least
+    EXPECT_GE(noticed, 500);  // at least every truncated one
   }
 }
 

@@ -7,9 +7,9 @@
 namespace swath {
 namespace {
 
-// Of a chunk decoded, and of all chunks of a shard: so much that sums of a few of them stay within 64 bits.
+// The maximum of a decoded chunk, and of all chunks of a shard: sums of a few of them fit into 64 bits.
 constexpr int64_t kChunkBytesMax = INT64_MAX / 64;
-// A chunk's mask of codecs that were left out has a bit for each.
+// The mask of a chunk's skipped codecs has one bit for each codec.
 constexpr size_t kCodecsMax = 32;
 
 [[noreturn]] void fail_format(const std::string& path, const std::string& what) {

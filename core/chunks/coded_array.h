@@ -1,4 +1,4 @@
-// An array of coded chunks: the grid of chunks, their codecs, and where each chunk is stored.
+// An array of coded chunks: the grid of chunks, their codecs, and the position of each stored chunk.
 //
 // A *unit* is stored, and replaced, as a whole: a chunk, or a shard, which is a file with a grid of chunks and an index
 // of their places in it.
@@ -18,14 +18,14 @@ namespace swath {
 
 inline constexpr int64_t kIndexEntryBytes = 16;  // of one chunk in a shard's index
 
-// All chunks in one file, as in HDF5. One entry a chunk of the grid, in C order.
+// All chunks are in one file, as in HDF5. There is one entry per chunk of the grid, in C order.
 struct ChunkTable {
   std::vector<int64_t> offsets;   // -1: not stored
   std::vector<int64_t> bytes;     // stored
   std::vector<uint32_t> skipped;  // codecs that were skipped for this chunk
 };
 
-// One file a unit, in one folder: chunk (1, 2) is "c/1/2", "1.2" and so on.
+// There is one file per unit, in one folder: chunk (1, 2) is "c/1/2", "1.2" and so on.
 struct ChunkFiles {
   std::string first;      // before the coordinates: "c/" or nothing
   std::string separator;  // between them
@@ -34,8 +34,8 @@ struct ChunkFiles {
   std::string name(const Shape& coordinates) const;
 };
 
-// Source: Zarr version 3, codec sharding_indexed 1.0. The index has two 64-bit numbers a chunk, in C order: the offset
-// in the file and the stored bytes; both are all ones if the chunk is absent.
+// Source: Zarr version 3, codec sharding_indexed 1.0. The index has two 64-bit numbers per chunk, in C order: the
+// offset in the file and the stored bytes; both are all ones if the chunk is absent.
 struct Shards {
   ChunkFiles files;
   Shape shape;  // in elements; a multiple of the chunk's
@@ -79,7 +79,7 @@ struct CodedArray {
   std::string file_name(int64_t unit) const;
 };
 
-// Of the whole array, in C order: which place of the grid a linear position is.
+// The coordinates in the grid of a chunk; `position` is its number in C order.
 Shape coordinates_of(const Shape& shape, const Shape& chunk_shape, int64_t position);
 
 }  // namespace swath

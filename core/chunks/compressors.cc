@@ -38,7 +38,7 @@ using Room = std::span<std::byte>;
   throw Error(ErrorKind::kUnsupported, compressor_refusal(kind));
 }
 
-// Libraries that count with int.
+// Some libraries count with int.
 [[maybe_unused]] void check_int(CodecKind kind, size_t bytes) {
   if (bytes > static_cast<size_t>(INT_MAX)) fail_damaged(kind, std::to_string(bytes) + " bytes are beyond its 2 GiB");
 }
@@ -92,7 +92,7 @@ Bytes zstd(const Codec&, Bytes, Room, Contexts&) { fail_without(CodecKind::kZstd
 #endif
 
 #ifdef SWATH_HAVE_BLOSC
-// Whether only the blocks with these bytes were decompressed, which pays where they are few. The header was checked.
+// Decompresses only the blocks with these bytes, if they are few; else returns false. The header was checked.
 bool unblosc_blocks(Bytes stored, Room room, ByteRange wanted) {
   size_t item_bytes = 0;
   int flags = 0;
@@ -100,7 +100,7 @@ bool unblosc_blocks(Bytes stored, Room room, ByteRange wanted) {
   if (item_bytes == 0 || static_cast<size_t>(wanted.end - wanted.begin) > room.size() / 2) return false;
   const size_t first = static_cast<size_t>(wanted.begin) / item_bytes;
   const size_t last = (static_cast<size_t>(wanted.end) + item_bytes - 1) / item_bytes;
-  if (last > room.size() / item_bytes) return false;  // in an incomplete item at the end
+  if (last > room.size() / item_bytes) return false;  // the range ends in an incomplete item
   const int got = blosc_getitem(stored.data(), static_cast<int>(first), static_cast<int>(last - first),
                                 room.data() + first * item_bytes);
   if (got < 0 || static_cast<size_t>(got) != (last - first) * item_bytes) {
@@ -112,7 +112,7 @@ bool unblosc_blocks(Bytes stored, Room room, ByteRange wanted) {
 Room unblosc(Bytes stored, Room room, std::optional<ByteRange> wanted) {
   check_int(CodecKind::kBlosc, room.size());
   size_t bytes = 0;
-  // The header says how long the buffer is; the decompressor believes it.
+  // The header states the length of the buffer; the decompressor does not check it.
   if (stored.size() < BLOSC_MIN_HEADER_LENGTH || blosc_cbuffer_validate(stored.data(), stored.size(), &bytes) != 0) {
     fail_damaged(CodecKind::kBlosc, "the header does not fit the " + std::to_string(stored.size()) + " bytes stored");
   }
@@ -174,11 +174,11 @@ Bytes lz4(const Codec& codec, Bytes bytes, Room room) {
   return room.first(kLz4HeaderBytes + static_cast<size_t>(got));
 }
 
-// HDF5's filter of that name: the decoded size in eight big-endian bytes, that of a block in four; then of each block
-// its stored size in four, and the block, as it is where compressing would not make it smaller.
+// HDF5's filter of that name: the decoded size in eight big-endian bytes, that of a block in four; then, for each
+// block, its stored size in four and the block, uncompressed if compression would not make it smaller.
 constexpr size_t kHdf5Lz4HeaderBytes = 12;
 constexpr size_t kHdf5Lz4BlockBytes = size_t{1} << 30;
-constexpr size_t kHdf5Lz4BlockBytesMin = 64;  // of smaller ones the sizes take more than a chunk may grow by
+constexpr size_t kHdf5Lz4BlockBytesMin = 64;  // with smaller blocks, the sizes take more than a chunk may grow by
 
 uint64_t big_endian_at(Bytes bytes, size_t offset, size_t count) {
   uint64_t number = 0;

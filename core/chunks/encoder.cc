@@ -37,7 +37,7 @@ std::span<const std::byte> ChunkEncoder::encode(int64_t chunk, std::span<const C
   return array_.codecs.encode(decoded, worker.codecs, skipped);
 }
 
-// What the elements are put into: the chunk as it is, or one of fill values.
+// The initial content of the chunk: the stored elements, or fill values.
 void ChunkEncoder::start_with_old(int64_t chunk, bool keeps_elements, const std::shared_ptr<const ShardFile>& shard,
                                   std::span<std::byte> decoded, Worker& worker) const {
   std::optional<StoredChunk> old;

@@ -52,7 +52,7 @@ ChunkLook look_at_chunks(const CodedArray& array, std::span<const Part> parts, c
   ChunkLook look{array.grid(), std::nullopt};
   const TouchedChunks touched(array, parts);
   const std::span<const TouchedChunk> chunks = touched.chunks();
-  std::vector<size_t> begins;  // of each unit's chunks
+  std::vector<size_t> begins;  // the begin of each unit's chunks
   for (size_t i = 0; i < chunks.size(); ++i) {
     if (i == 0 || chunks[i].unit != chunks[i - 1].unit) begins.push_back(i);
   }
@@ -70,7 +70,7 @@ ChunkLook look_at_chunks(const CodedArray& array, std::span<const Part> parts, c
     }
   }
   if (seen->knows_cached && seen->all_bytes > 0) look.cached = seen->cached_bytes / seen->all_bytes;
-  if (look.grid.is_table) return look;  // it says all
+  if (look.grid.is_table) return look;  // a table has all the answers
   look.grid.stored_bytes = [seen](int64_t chunk) { return found_in(seen->bytes, chunk); };
   look.grid.unit_is_stored = [seen](int64_t unit) { return found_in(seen->units, unit); };
   return look;

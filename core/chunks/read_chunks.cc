@@ -21,8 +21,8 @@ constexpr int64_t kWindowBytes = int64_t{256} << 10;  // fits in a core's cache 
 constexpr int64_t kHoleBytes = int64_t{8} << 10;  // a longer hole costs more to read from the page cache than another
                                                   // request
 
-// Positions [k * n, (k + 1) * n) have no hole between them that is worth leaving out, but one may follow them. Told by
-// the first holes of each dimension: every seventh of 1024 rows of 4 KiB, a column every 28 bytes: the 147 of one row.
+// The positions [k * n, (k + 1) * n) have no hole inside that is worth leaving out. The first holes of each dimension
+// give n: for every seventh of 1024 rows of 4 KiB, a column every 28 bytes, it is the 147 positions of one row.
 int64_t positions_together(const Regions& regions) {
   int64_t together = 1;
   for (const auto& dimension : std::views::reverse(regions.product()->dimensions())) {
@@ -210,7 +210,7 @@ class ChunkReader::Reading {
   void look_ahead(int64_t task, const std::optional<StoredChunk>& stored, Worker& worker) {
     bool has_told = false;
     while (const std::optional<int64_t> next = ahead_->next(task)) {
-      if (!has_told && stored.has_value()) stored_.will_need(*stored, worker);  // before those that can wait
+      if (!has_told && stored.has_value()) stored_.will_need(*stored, worker);  // before chunks that can wait
       has_told = true;
       try {
         auto found = find(*next, worker);
@@ -224,7 +224,7 @@ class ChunkReader::Reading {
     }
   }
 
-  // What others will take their elements from, too.
+  // Reads a chunk that other processes take elements from, too.
   int64_t read_for_all(const TouchedChunk& chunk, const Task& task, const std::optional<StoredChunk>& stored,
                        Worker& worker) const {
     const std::span<std::byte> room{task.room, static_cast<size_t>(array_.chunk_bytes())};
@@ -361,7 +361,7 @@ class ChunkReader::Reading {
   std::unique_ptr<Stream> second_stream_;
   std::map<int64_t, std::unique_ptr<SharedShard>> shards_;  // by unit
   std::vector<SharedShard*> shard_of_;                      // of each task
-  std::atomic<bool> picks_from_device_ = false;  // plain chunks, of which most bytes have to be read for some of them
+  std::atomic<bool> picks_from_device_ = false;             // plain chunks; most bytes must be read for some of them
   int64_t local_bytes_ = 0;
   IdleWorkers idle_;
 };

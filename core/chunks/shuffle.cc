@@ -5,7 +5,7 @@
 namespace swath {
 namespace {
 
-// Elements of a common size: the compiler sees how far apart everything is, and uses vectors.
+// Elements of a constant size: the compiler knows all distances, and uses vector instructions.
 template <size_t kBytes>
 void unshuffle_fixed(const std::byte* shuffled, std::byte* elements, size_t count) {
   for (size_t i = 0; i < count; ++i) {

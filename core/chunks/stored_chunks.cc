@@ -104,7 +104,7 @@ std::shared_ptr<const ShardFile> StoredChunks::open_shard(int64_t unit, Worker& 
   const StoredFile& file = *shard->file;
   const auto entries = static_cast<size_t>(array_.chunks_of_unit());
   const auto decoded_bytes = static_cast<int64_t>(entries) * kIndexEntryBytes;
-  const CodecChain& codecs = array_.shards()->index_codecs;  // checksums, which only add to the length
+  const CodecChain& codecs = array_.shards()->index_codecs;  // checksums, which only add bytes
   const int64_t stored_bytes = codecs.stored_bytes_max(decoded_bytes);
   if (file.bytes() < stored_bytes) {
     fail_format(file.path() + ": has " + with_commas(file.bytes()) + " bytes, but the index of a shard of " +
@@ -169,8 +169,8 @@ void StoredChunks::read_and_decode(int64_t chunk, const StoredChunk& stored, std
     if (is_plain && stored.bytes != static_cast<int64_t>(decoded.size())) {
       fail_format("is not coded, so that it should take " + std::to_string(decoded.size()) + " bytes");
     }
-    // All that a stored chunk may take at once: chunks of growing sizes do not allocate again and again, and what is
-    // not touched costs nothing.
+    // The maximum of a stored chunk, allocated at once: chunks of growing sizes cause no new allocations, and untouched
+    // memory costs nothing.
     const auto room = is_plain ? decoded : worker.stored.at_least(array_.codecs.stored_bytes_max(array_.chunk_bytes()));
     const auto bytes = room.first(static_cast<size_t>(stored.bytes));
     read(*stored.file, stored.offset, bytes, worker);

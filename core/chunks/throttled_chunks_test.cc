@@ -1,4 +1,4 @@
-// Readers and writers of chunks take turns as other streams of a target do.
+// Readers and writers of chunks take turns like other streams of a target.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -18,7 +18,7 @@ namespace {
 constexpr int64_t kChunks = 48;
 constexpr int64_t kChunkElements = 4096;
 
-// How many are at the disk at a time.
+// The number of requests that are at the disk at a time.
 struct AtDisk {
   std::atomic<int> now{0};
   std::atomic<int> most{0};
@@ -51,7 +51,7 @@ class CountedEngine final : public Engine {
   AtDisk& at_disk_;
 };
 
-// In turn, and counted behind that: who waits for a token is not at the disk.
+// Counts after the wait for a token: a stream that waits is not at the disk.
 class CountedStream final : public Stream {
  public:
   CountedStream(const std::shared_ptr<Tokens>& tokens, const ThrottleOptions& options, AtDisk& at_disk)
@@ -67,7 +67,7 @@ class CountedStream final : public Stream {
 
 enum class Stored { kFiles, kShards, kTable };
 
-// The limit of streams, 0: none.
+// The limit of the number of streams; 0: none.
 class ThrottledChunks : public testing::TestWithParam<std::tuple<Stored, int>> {
  protected:
   ThrottledChunks() {
@@ -93,7 +93,7 @@ class ThrottledChunks : public testing::TestWithParam<std::tuple<Stored, int>> {
     ThrottleOptions turns;
     turns.reads = turns.writes = limit() == 0 ? std::nullopt : std::optional(StreamLimit::fixed(limit()));
     ChunkOptions made;
-    // A disk of this test: 8 ms and more for each chunk, whose readers soon are many.
+    // A disk of this test: each chunk takes 8 ms or more, so that the number of readers grows.
     made.engine.engine = "model:p690-scsi@" + files_.folder();
     made.make_stream = [this, turns, &at_disk] { return std::make_unique<CountedStream>(tokens_, turns, at_disk); };
     return made;
@@ -115,7 +115,7 @@ class ThrottledChunks : public testing::TestWithParam<std::tuple<Stored, int>> {
     return counters;
   }
 
-  // What was written as one file a chunk, as one file of all chunks.
+  // Moves the chunks from one file each to one file.
   void gather_in_one_file() {
     Bytes all;
     ChunkTable table;
@@ -155,7 +155,7 @@ TEST_P(ThrottledChunks, NoMoreAreAtTheDiskThanItServes) {
   } else {
     EXPECT_EQ(readers.most, limit());
     EXPECT_LE(writers.most, limit());
-    if (limit() == 1) EXPECT_GT(counters.token_waits, 0);  // two may be enough for workers that come late
+    if (limit() == 1) EXPECT_GT(counters.token_waits, 0);  // with two tokens, late workers may not have to wait
   }
   EXPECT_EQ(tokens_->streams(), 0) << "workers leave";
 }

@@ -1,4 +1,4 @@
-// Which chunks hold elements of which parts, and which units hold elements of which ranks.
+// The chunks with elements of given parts, and the units with elements of given ranks.
 #pragma once
 
 #include <cstdint>

@@ -51,7 +51,7 @@ class Pool {
     for (std::thread& thread : threads_) thread.join();
     if (error_ != nullptr) std::rethrow_exception(error_);
     counters_.total_seconds = watch.seconds();
-    counters_.transfer_seconds /= std::max(workers_, 1);  // of a worker, on average
+    counters_.transfer_seconds /= std::max(workers_, 1);  // the average of the workers
     return counters_;
   }
 
@@ -62,7 +62,7 @@ class Pool {
       try {
         threads_.push_back(start_thread([this] { work_for_caller(); }));
       } catch (const Error&) {
-        return;  // the system has no more: those there are go on
+        return;  // the system has no more threads: the others continue
       }
       ++running_;
     }
@@ -74,7 +74,7 @@ class Pool {
     work(false);
   }
 
-  // Used instead of join(), which does not check for interrupts.
+  // Used instead of join(), which cannot be interrupted.
   void wait_for_others() {
     std::unique_lock lock(mutex_);
     const auto is_alone = [this] { return running_ == 0; };
@@ -91,7 +91,7 @@ class Pool {
     }
   }
 
-  // With the mutex held: no other task is begun.
+  // With the mutex held: no other task begins.
   void stop(const std::exception_ptr& error) {
     if (error_ == nullptr) error_ = error;
     next_ = count_;

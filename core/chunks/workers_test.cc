@@ -13,7 +13,7 @@
 namespace swath {
 namespace {
 
-// A device that serves so many readers at once, each at 100 a second: what the control ends at, and never exceeds.
+// The final number of readers, if a device serves `served` readers at once, each at 100 chunks a second.
 int ends_at(int served, WorkerLimits limits, double sleeping_part) {
   ReaderControl control(limits);
   int most = 0;

@@ -16,7 +16,7 @@ namespace {
 
 using Errors = std::vector<std::optional<Error>>;
 
-// What each rank threw. Every rank goes on to a barrier: none is left behind, whatever was thrown.
+// The error of each rank. Every rank then enters a barrier: none is left behind after an error.
 template <typename Agree>
 Errors thrown(int ranks, const Agree& agree_here, uint64_t seed = 0) {
   Errors errors(static_cast<size_t>(ranks));
@@ -128,7 +128,7 @@ TEST(Agreement, DisagreementNamesTheArgumentsThatDiffer) {
       "rank 1: read a.nc method=auto fill=1. They differ in method, order. Give every rank the same arguments");
 }
 
-// Where only one byte of much text differs, what is around it is shown, and nothing else.
+// If only one byte of a long text differs, the message shows its neighbourhood, and nothing else.
 TEST(Agreement, DisagreementShowsWhereLongArgumentsDiffer) {
   const auto words = [](const std::string& one) {
     return "create a.nc\nattributes=" + std::string(5000, 'x') + one + std::string(5000, 'y') +
@@ -144,7 +144,7 @@ TEST(Agreement, DisagreementShowsWhereLongArgumentsDiffer) {
                  "; rank 1: " + around("\xC3\xB6") + ". They differ in attributes. Give every rank the same arguments");
 }
 
-// Of ranks 1 and 2, which bring errors; rank 0 brings none, and all bring different words or none.
+// The errors of ranks 1 and 2, which contribute errors; rank 0 has none, and all have different texts or none.
 std::vector<std::optional<Error>> thrown_with_words(const std::vector<std::string>& words) {
   return thrown(3, [&](Comm& comm) {
     std::optional<Error> mine;
@@ -165,7 +165,7 @@ Question question_of(const std::string& words) {
   return {hash_text(words), [words] { return words; }};
 }
 
-// What ranks alone know: the most of one number, the sum of another.
+// Facts that each rank has alone: the agreement takes the maximum of one, and the sum of the other.
 struct Hints {
   int64_t most = 0;
   int64_t sum = 0;
@@ -193,7 +193,7 @@ TEST(Agreement, HandsBackTheHintsOfAllRanksAsOne) {
   }
 }
 
-// Ranks that call for different things bring different hints, or none: they meet all the same.
+// Ranks that call different functions have different hints, or none: the agreement works all the same.
 TEST(Agreement, RanksWithDifferentHintsHearThatTheyAskForDifferentThings) {
   struct OtherHints {
     int64_t numbers[9] = {};
@@ -210,7 +210,7 @@ TEST(Agreement, RanksWithDifferentHintsHearThatTheyAskForDifferentThings) {
              "the same arguments");
 }
 
-// A rank that brings no hints, and no way to combine them, combines those of the others on its node.
+// A rank without hints, and without a function to combine them, combines those of the others on its node.
 TEST(Agreement, ARankWithoutHintsHearsOfOthersThatHaveSome) {
   const auto errors = thrown(3, [&](Comm& comm) {
     if (comm.rank() < 2) agree_on(comm, question_of("read"), std::nullopt, Hints{});
@@ -246,13 +246,13 @@ TEST(Agreement, HintsThatAreTooLongAreRefusedBeforeAnybodyMeets) {
   EXPECT_THROW(agree_on(*make_solo_comm(), {}, std::nullopt, hints, {}), Error);
 }
 
-// What a rank brings to an agreement: words or none, an error or none.
+// The contribution of a rank to an agreement: a text or none, an error or none.
 struct Brought {
   std::string words;
   bool fails = false;
 };
 
-// The rules, one rank after another.
+// The expected error by the rules, rank by rank.
 std::string expected_error(const std::vector<Brought>& brought) {
   const auto lowest_failure = [&](bool with_words) -> std::string {
     for (size_t rank = 0; rank < brought.size(); ++rank) {
@@ -319,7 +319,7 @@ TEST(Agreement, IsOneReductionOfConstantSize) {
   }
 }
 
-// However many ranks bring an error, or ask for something else.
+// Any number of ranks may have an error, or another request.
 TEST(Agreement, ThatFailsTakesAFixedNumberOfCalls) {
   const auto calls_of = [](int ranks, const std::function<void(Comm&)>& agree_here) {
     Simulation simulation(ranks, ranks, 0);

@@ -1,4 +1,4 @@
-// What every Comm does, whatever carries it. Of swath_core_tests, and of swath_mpi_tests, which mpiexec runs.
+// The contract of every Comm. It is part of swath_core_tests, and of swath_mpi_tests, which mpiexec runs.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -30,7 +30,7 @@ class CommContract : public testing::TestWithParam<CommUnderTest> {
 INSTANTIATE_TEST_SUITE_P(All, CommContract, testing::ValuesIn(comms_under_test()),
                          [](const auto& instance) { return instance.param.name; });
 
-// Bytes that tell who made them, for whom, and where they are in the message.
+// Bytes that depend on the sender, the receiver and the position.
 std::vector<std::byte> message(int64_t bytes, int from, int to) {
   std::vector<std::byte> data(bytes);
   for (int64_t i = 0; i < bytes; ++i)
@@ -50,7 +50,7 @@ TEST_P(CommContract, RanksAndNodesAreNumberedFromZeroInOrder) {
 }
 
 TEST_P(CommContract, NobodyLeavesABarrierBeforeAllHaveCome) {
-  // The simulation runs the body once a seed: count the arrivals of one run by its phases.
+  // The simulation runs the body once for each seed: count the arrivals of one run by its phases.
   const auto arrivals = shared_by_ranks<std::atomic<int>>();
   run([&](Comm& comm) {
     const int before = comm.rank() == 0 ? arrivals->exchange(0) : 0;
@@ -74,7 +74,7 @@ TEST_P(CommContract, ANodeBarrierWaitsForTheRanksOfItsNodeOnly) {
     for (int r = 0; r < comm.size(); ++r) node_ranks += comm.node_of(r) == node ? 1 : 0;
     const int start = (*arrivals)[node].load();
     comm.barrier();
-    // Node 0 meets more often than the others: they must not be needed for it.
+    // Node 0 meets more often than the other nodes, which must not be needed for it.
     const int phases = node == 0 ? 7 : 3;
     for (int phase = 1; phase <= phases; ++phase) {
       (*arrivals)[node].fetch_add(1);
@@ -99,7 +99,7 @@ TEST_P(CommContract, ANodeBarrierInTwoHalvesWaitsInTheSecond) {
       comm.node_arrive();
       if (phase % comm.size() == comm.rank()) usleep(500);
       comm.node_wait();
-      // All have come to this phase; some may have come to the next one, none to that after it.
+      // All ranks have entered this phase, some perhaps the next one, none the one after that.
       const int come = (*arrivals)[node].load() - start;
       EXPECT_GE(come, phase * node_ranks);
       EXPECT_LT(come, (phase + 1) * node_ranks);
@@ -137,8 +137,8 @@ TEST_P(CommContract, AllgatherPutsEveryRanksBytesInOrder) {
   });
 }
 
-// What is gathered is right in the call after one whose wait an error left out, and in that after it: the last rank is
-// late with reading what the others may write to by then.
+// After an error ended a wait, the next two calls gather the right bytes: the last rank reads so late that the others
+// may already write the next ones.
 TEST_P(CommContract, WhatAnArrivalLeftBehindDoesNotMixTwoCalls) {
   run([](Comm& comm) {
     for (int call = 0; call < 30; ++call) {
@@ -189,7 +189,7 @@ TEST_P(CommContract, BroadcastReachesAllFromEveryRoot) {
   });
 }
 
-// Sends bytes_between(from, to) bytes between every pair, -1 meaning no message, and checks each message.
+// Each pair of ranks exchanges bytes_between(from, to) bytes, -1 for no message; checks each message.
 void exchange_and_check(Comm& comm, const std::function<int64_t(int from, int to)>& bytes_between) {
   const int me = comm.rank();
   std::vector<std::vector<std::byte>> out(comm.size()), in(comm.size());
@@ -338,7 +338,7 @@ TEST_P(CommContract, ADuplicateHasWindowsOfItsOwn) {
   });
 }
 
-// All calls, so often that those of the two threads come in any order.
+// Makes all calls, so often that the calls of the two threads come in any order.
 void make_many_calls(Comm& comm, int calls, uint32_t seed) {
   for (int i = 0; i < calls; ++i) {
     const uint32_t call = seed + static_cast<uint32_t>(i);

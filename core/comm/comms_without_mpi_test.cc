@@ -1,4 +1,4 @@
-// The comms that keep the contract of comm_contract_test.cc with no launcher: one rank, threads, forked processes.
+// Runs the contract of comm_contract_test.cc for the comms that need no launcher: one rank, threads, forked processes.
 #include <gtest/gtest.h>
 
 #include <array>

@@ -14,7 +14,7 @@
 namespace swath {
 namespace {
 
-// What each rank brings: none of some, much of others.
+// The share of each rank: empty for some, long for others.
 std::vector<Bytes> random_shares(int ranks, uint32_t seed) {
   std::mt19937 random(seed);
   const unsigned kinds = 1 + random() % 4;
@@ -56,8 +56,8 @@ std::vector<int64_t> bytes_of_nodes(const std::vector<Bytes>& shares, int ranks_
   return bytes;
 }
 
-// Of what is gathered, besides the reduction of the longest share (8 bytes a message) and four agreements that there is
-// memory: the size of each share of the other nodes, and the share, once.
+// Besides the reduction of the longest share (8 bytes per message) and four agreements that there is memory, a node
+// sends the size of each share and the share, once to each other node.
 TEST(GatherBytes, WhatANodeBringsComesOnceToEachOther) {
   constexpr int64_t kSizeBytes = 8;
   constexpr int kAgreements = 4;
@@ -68,7 +68,7 @@ TEST(GatherBytes, WhatANodeBringsComesOnceToEachOther) {
         shares[0].resize(5);
         Simulation simulation(nodes * ranks_of_node, nodes, 0, shared_memory);
         run_ranks(simulation, [&](Comm& comm) {
-          gather_bytes(comm, {});  // the reduction alone
+          gather_bytes(comm, {});  // only the reduction
           for (int i = 0; i < kAgreements; ++i) agree(comm, std::nullopt);
         });
         const Traffic before = simulation.traffic();

@@ -1,4 +1,4 @@
-// swath_mpi_tests: the contract of comms, kept by the ranks of mpiexec; and what only an MpiComm does.
+// swath_mpi_tests: the contract of comms with the ranks of mpiexec, and tests that only an MpiComm has.
 #include "comm/mpi_comm.h"
 
 #include <fcntl.h>
@@ -27,7 +27,7 @@
 namespace swath {
 namespace {
 
-// A variable of the environment while this lives.
+// Sets an environment variable while this object lives.
 class Setting {
  public:
   Setting(const char* name, const std::string& value) : name_(name) { setenv(name, value.c_str(), 1); }
@@ -46,7 +46,7 @@ void run_world(const std::function<void(Comm&)>& body) {
   body(comm);
 }
 
-// MPI_COMM_WORLD as so many nodes: between them go messages of MPI.
+// Runs MPI_COMM_WORLD as this many nodes, with messages of MPI between them.
 void run_as_nodes(int nodes, const std::function<void(Comm&)>& body) {
   const Setting setting("SWATH_NODES", std::to_string(nodes));
   run_world([&](Comm& comm) {
@@ -55,7 +55,7 @@ void run_as_nodes(int nodes, const std::function<void(Comm&)>& body) {
   });
 }
 
-// Where MPI finds that no two ranks share memory, as MPICH does with MPIR_CVAR_NOLOCAL=1: a network.
+// Whether MPI reports that no two ranks share memory, as MPICH does with MPIR_CVAR_NOLOCAL=1: a network.
 bool all_are_apart() {
   OwnedCommunicator machine;
   machine.make(
@@ -99,7 +99,7 @@ std::vector<CommUnderTest> comms_under_test() {
   return all;
 }
 
-// A file without a name that all have mapped. Collective.
+// An unnamed file that all ranks have mapped. Collective.
 std::shared_ptr<void> memory_of_all_ranks(size_t bytes) {
   char path[] = "/tmp/swath-mpi-tests-XXXXXX";
   const bool is_first = rank_and_size(MPI_COMM_WORLD).rank == 0;
@@ -143,7 +143,7 @@ TEST(MpiComm, AClosedOneOrOneThatLeftRefusesEveryCall) {
   EXPECT_NE(refusal_of([&] { left.barrier(); }).find("closed"), std::string::npos);
 }
 
-// As where a program ends by an exception while an operation is under way beside it.
+// The same happens when a program ends by an exception during an asynchronous operation.
 TEST(MpiComm, LeavingEndsTheWaitOfAnotherThreadWhereTheOthersLeaveToo) {
   MpiComm comm(MPI_COMM_WORLD);
   if (comm.node_count() > 1 || comm.size() == 1) GTEST_SKIP() << "it waits through shared memory only on one node";
@@ -158,7 +158,7 @@ TEST(MpiComm, LeavingEndsTheWaitOfAnotherThreadWhereTheOthersLeaveToo) {
         error = thrown.what();
       }
     });
-    usleep(100'000);  // so that it waits
+    usleep(100'000);  // the other thread is waiting by now
   }
   comm.barrier();
   MpiComm::leave_all();
@@ -172,7 +172,7 @@ TEST(MpiComm, ANumberOfNodesThatIsNoneIsRefusedOnAllRanks) {
   EXPECT_NE(refusal_of([] { const MpiComm comm(MPI_COMM_WORLD); }).find("SWATH_NODES on rank 0"), std::string::npos);
 }
 
-// The environment counts when a communicator is taken over, not when it is duplicated.
+// The environment is read when a communicator is taken over, not when it is duplicated.
 TEST(MpiComm, ADuplicateHasTheNodesOfItsOriginal) {
   std::unique_ptr<MpiComm> comm;
   {
@@ -182,7 +182,7 @@ TEST(MpiComm, ADuplicateHasTheNodesOfItsOriginal) {
   EXPECT_EQ(comm->duplicate()->node_count(), comm->size());
 }
 
-// The receiver at least says so, and MPI goes on.
+// At least the receiver raises an error, and MPI continues to work.
 TEST(MpiComm, MessagesOfUnexpectedSizeAreErrors) {
   if (rank_and_size(MPI_COMM_WORLD).size == 1) GTEST_SKIP() << "it takes two ranks";
   for (const auto& [sent, expected] : {std::pair{8, 4}, std::pair{4, 8}}) {
@@ -229,7 +229,7 @@ TEST(MpiComm, RanksThatAskForDifferentThingsAllHearOfIt) {
   }
 }
 
-// Of this process, that still have a name.
+// The segments of this process that still have a name.
 int64_t windows_in_shared_memory() {
   const std::filesystem::path folder = "/dev/shm/swath-" + std::to_string(geteuid());
   const std::string prefix = "window-" + std::to_string(getpid()) + "-";
@@ -238,7 +238,7 @@ int64_t windows_in_shared_memory() {
                        [&](const auto& entry) { return entry.path().filename().string().starts_with(prefix); });
 }
 
-// MPI has about 2,000 communicators in all.
+// MPI allows about 2,000 communicators.
 TEST(MpiComm, ManyCommunicatorsLeaveNothingBehind) {
   for (int i = 0; i < 25; ++i) {
     MpiComm comm(MPI_COMM_WORLD);

@@ -62,7 +62,7 @@ TEST_P(GonePeer, AKilledPeerIsReportedOnAllSurvivorsWithinSeconds) {
 
 TEST_P(GonePeer, AWaitForAPeerThatClosesItsCommIsAnError) {
   const int ranks = GetParam();
-  // Rank 0 throws out of its body, as a Python script with a bug does; its comm is destroyed while others wait.
+  // Rank 0 throws, as a Python script with a bug does; its comm is destroyed while others wait.
   SharedByForks<BootstrapBoard> board;
   const std::vector<int> statuses = run_forked(ranks, [&](NodeShared& outer) {
     std::string refusal;
@@ -180,7 +180,7 @@ TEST(NodeShared, MessagesOfUnexpectedSizeAreAnErrorOnAllRanksWhichCanGoOn) {
   EXPECT_EQ(statuses, std::vector<int>(3, 0));
 }
 
-// Between rank 0's making it and the others' attaching.
+// The damage happens after rank 0 made the segment, and before the others attach it.
 TEST(NodeShared, ASegmentThatIsNotAsItWasMadeIsRefusedOnAllRanks) {
   const OwnSharedFolder own;
   const std::vector<std::function<void()>> changes = {
@@ -250,7 +250,7 @@ TEST(NodeShared, WhoeverWaitsForLongTakesNoTimeOfItsCore) {
 
 TEST(NodeShared, AStoppedPeerIsWaitedFor) {
   const std::vector<int> statuses = run_forked(2, [](NodeShared& comm) {
-    if (comm.rank() == 1) sleep(2);  // longer than the interval at which peers are looked at
+    if (comm.rank() == 1) sleep(2);  // longer than the interval between two checks of the peers
     comm.barrier();
   });
   EXPECT_EQ(statuses, std::vector<int>(2, 0));

@@ -62,7 +62,7 @@ TEST(Reduction, OfRecordsThatAreATypeCombinesThem) {
       0, 3);
 }
 
-// One call of all ranks; no node sends more messages than the logarithm of their number, each of the record's size.
+// One call: a node sends at most as many messages as the logarithm of the nodes, each as long as the record.
 TEST(Reduction, MessagesBetweenNodesAreFewAndOfTheRecordsSize) {
   for (const int nodes : {1, 2, 3, 4, 8, 16, 33, 64}) {
     for (const int ranks_of_node : {1, 2}) {

@@ -14,7 +14,7 @@
 namespace swath {
 namespace {
 
-// The error that each rank's body ended with, "" for none.
+// The error at the end of each rank's body, "" for none.
 std::vector<std::string> errors_of(Simulation& simulation, int ranks, const std::function<void(Comm&)>& body) {
   std::vector<std::string> errors(ranks);
   std::vector<std::thread> threads;
@@ -57,7 +57,7 @@ TEST(Simulated, OtherSeedsAreOtherInterleavings) {
 }
 
 TEST(Simulated, OnlyOneRankRunsAtATime) {
-  int shared = 0;  // no lock: ThreadSanitizer, or a lost update, would tell
+  int shared = 0;  // no lock: ThreadSanitizer, or a lost update, would show an error
   run_ranks(5, [&](Comm& comm) {
     for (int i = 0; i < 100; ++i) {
       ++shared;

@@ -17,8 +17,8 @@ struct ElementPosition {
   int64_t panel;
 };
 
-// Several disjoint boxes, or the share of one rank: the layout, what is asked for, and the plain list, in the order of
-// visits: by panel, part, offset.
+// Several disjoint boxes, or the share of one rank: the layout, the request, and the plain list in the order of visits:
+// by panel, part, offset.
 struct AccessCase {
   testing::FilePositions file;
   std::vector<Part> parts;
@@ -36,7 +36,7 @@ int64_t panel_of(const testing::FilePositions& file, int64_t offset) {
   return std::upper_bound(starts.begin(), starts.end(), offset) - starts.begin() - 1;
 }
 
-// Cuts the first dimension into slabs and takes a box of some of them: disjoint boxes with gaps between them.
+// Cuts the first dimension into slabs and takes a box from some of them: disjoint boxes with gaps.
 std::vector<std::pair<Shape, Shape>> random_boxes(Random& random, const Shape& shape) {
   std::vector<std::pair<Shape, Shape>> boxes;
   for (int64_t row = 0; row < shape[0];) {

@@ -29,7 +29,7 @@ std::vector<std::byte> random_bytes(Random& random, int64_t n) {
   return bytes;
 }
 
-// Random positions [first, last) of a random share, a window of the file and user memory, each with a guard around it.
+// Random positions [first, last) of a random share; the file's window and the user's memory have guards.
 struct CopyCase {
   Regions regions;
   std::vector<Element> list;
@@ -117,7 +117,7 @@ TEST(Copy, BetweenWindowsMovesTheElementsOfTheRangeAndNoOtherByte) {
   });
 }
 
-// `ranks` of them have been dealt a window's elements in turn; packed, theirs follow each other.
+// `ranks` ranks take a window's elements in turn; packed, the elements of one rank follow each other.
 TEST(Copy, LanesMoveSeveralRanksElementsInOnePass) {
   Random random(54);
   for (int i = 0; i < 300; ++i) {
@@ -161,7 +161,7 @@ std::vector<InstructionSet> available_sets() {
   return sets;
 }
 
-// Memory between two pages that may not be touched: a read or a write past either end ends the test program.
+// Memory between two pages without access: a read or a write past either end crashes the test program.
 class FencedMemory {
  public:
   explicit FencedMemory(int64_t bytes) : page_(sysconf(_SC_PAGESIZE)), bytes_((bytes + page_ - 1) / page_ * page_) {
@@ -174,7 +174,7 @@ class FencedMemory {
   FencedMemory(const FencedMemory&) = delete;
   FencedMemory& operator=(const FencedMemory&) = delete;
 
-  // The first or the last `bytes` of it.
+  // The first or the last `bytes` of the memory.
   std::span<std::byte> at_start(int64_t bytes) { return {pages_ + page_, static_cast<size_t>(bytes)}; }
   std::span<std::byte> at_end(int64_t bytes) { return {pages_ + page_ + bytes_ - bytes, static_cast<size_t>(bytes)}; }
 
@@ -196,7 +196,7 @@ void copy_naively(std::byte* target, const std::byte* source, int64_t bytes, std
   }
 }
 
-// The bytes of one side before, [low, 0), and from its first block on, [0, high).
+// The extent of one side: before its first block, [low, 0), and from this block on, [0, high).
 struct Reach {
   int64_t low = 0;
   int64_t high;
@@ -211,7 +211,7 @@ Reach reach_of(int64_t bytes, const std::vector<CopyLevel>& levels, int64_t Copy
   return reach;
 }
 
-// Source and target fenced at one end each, at any alignment.
+// Source and target each have a fence at one end, at any alignment.
 class CopyChecker {
  public:
   explicit CopyChecker(uint64_t seed) : random_(seed) {
@@ -289,7 +289,7 @@ TEST(Copy, NestsOfEveryInstructionSetMoveTheirBlocksAndNoOtherByte) {
   CopyChecker checker(56);
   Random& random = checker.random();
   for (int i = 0; i < 1000 && !::testing::Test::HasFailure(); ++i) {
-    // Each side has its levels in an order of its own, with or without holes between them.
+    // Each side has its levels in its own order, with or without holes.
     const int64_t bytes = random.one_of<int64_t>({1, 2, 3, 4, 8, 12, 16, 24, 80});
     std::vector<CopyLevel> levels(static_cast<size_t>(random.between(0, 4)));
     for (auto& level : levels) level.count = random.chance(50) ? random.between(1, 12) : random.between(1, 40);
@@ -329,7 +329,7 @@ TEST(Copy, TransposesOfEveryInstructionSetMoveTheirBlocksAndNoOtherByte) {
           for (const Target use : kBothUses) {
             checker.check(set, bytes, {along_target, along_source}, use);
             checker.check(set, bytes, {along_source, along_target}, use);
-            // Read and written from the other end.
+            // the order of one side is reversed
             checker.check(
                 set, bytes,
                 {{size.rows, -along_target.source_stride, -bytes}, {size.columns, -bytes, -along_source.target_stride}},
@@ -338,14 +338,13 @@ TEST(Copy, TransposesOfEveryInstructionSetMoveTheirBlocksAndNoOtherByte) {
         }
       }
     }
-    // Wider than a strip of which the unfinished lines are kept.
+    // wider than the strip whose incomplete lines are kept
     checker.check(set, 1, {{270, 4500, 1}, {4500, 1, 300}}, Target::kStreamed);
     checker.check(set, 4, {{70, 10000, 4}, {2500, 4, 300}}, Target::kStreamed);
   }
 }
 
-// A kernel that read a line, changed its own blocks and wrote the line back would undo what another rank has written to
-// the gaps meanwhile.
+// A kernel that reads a line, changes its own blocks and writes the line would undo writes of another rank to the gaps.
 TEST(Copy, ScatterLeavesTheGapsToARankThatWritesThemAtTheSameTime) {
   constexpr int64_t kWindow = 4096;
   constexpr int kRounds = 3000;
@@ -376,7 +375,7 @@ TEST(Copy, ScatterLeavesTheGapsToARankThatWritesThemAtTheSameTime) {
 }
 
 TEST(Copy, TheInstructionSetIsThatOfTheProcessorOrALowerOneByName) {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");  // a new process, which has not chosen yet
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // a new process, in which no kernel is chosen yet
   const std::vector<std::string> names{"portable", "sse2", "avx2", "avx512"};
   const size_t best = available_sets().size() - 1;
   const auto print_name = [](const std::string& wanted) {

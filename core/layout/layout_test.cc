@@ -47,7 +47,7 @@ TEST(Layout, RefusesElementsThatWouldOverlap) {
   EXPECT_EQ(error_of(ErrorKind::kFormat, [] { Layout::strided({2, 2}, 8, 0, {8, 8}); }),
             "layout: dimension 0 has a stride of 8 bytes, but the faster dimensions fill 16: elements would overlap");
   EXPECT_NO_THROW(Layout::strided({3, 1}, 8, 0, {8, 0}));   // the stride of a single index is never used
-  EXPECT_NO_THROW(Layout::strided({3, 0}, 8, 0, {1, -5}));  // nor any where nothing is stored
+  EXPECT_NO_THROW(Layout::strided({3, 0}, 8, 0, {1, -5}));  // no stride is used if nothing is stored
   EXPECT_NO_THROW(Layout::strided({}, 8, 0, {}));
 }
 

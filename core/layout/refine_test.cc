@@ -13,22 +13,22 @@ using testing::ListedNest;
 using testing::NestOptions;
 using testing::Random;
 
-// A view and its memory, beside plain lists.
+// A view and its memory, with their plain lists.
 struct Case {
   View file;
   MemoryNest memory;
   std::vector<int64_t> offsets;  // of each byte of the view
-  std::vector<int64_t> places;   // of them in memory
+  std::vector<int64_t> places;   // of each byte in memory
 };
 
-// One nest that is often regular, whatever the other one is.
+// A nest that is often regular, independent of the other one.
 ListedNest random_side(Random& random, bool is_ascending, int64_t bytes_max) {
   NestOptions options{.depth = static_cast<int>(random.between(1, 4)), .is_ascending = is_ascending};
   options.bytes_max = bytes_max;
   return testing::random_nest(random, options);
 }
 
-// Both sides strided, with levels that divide each other as often as not.
+// Both sides are strided; in about half of the cases their levels divide each other.
 ListedNest random_regular(Random& random, bool is_ascending) {
   ListedNest nest{Nest::block(random.one_of<int64_t>({1, 2, 4, 8})), {}};
   for (int64_t i = 0; i < nest.nest.bytes(); ++i) nest.offsets.push_back(i);
@@ -126,7 +126,7 @@ TEST(Refine, PartsHaveTheClosedFormsOfTheirList) {
   });
 }
 
-// Memory of the case, and where place 0 is in it.
+// The memory of a case, and the position of place 0 in it.
 struct Arena {
   explicit Arena(const Case& made) {
     for (const int64_t place : made.places) {
@@ -149,7 +149,7 @@ TEST(Refine, CopiesMoveEachByteAndNoOther) {
     std::vector<std::byte> window(static_cast<size_t>(made.offsets.back() + 10 - begin));
     for (auto& byte : window) byte = static_cast<std::byte>(random.between(0, 255));
     const auto all = refine(made.file, made.memory);
-    // Reading; where places repeat, any of their bytes may win.
+    // A read; if places repeat, any of their bytes may win.
     Arena memory(made);
     for (const Regions& regions : all) {
       const int64_t cut = random.between(0, regions.count());
@@ -170,7 +170,7 @@ TEST(Refine, CopiesMoveEachByteAndNoOther) {
     for (size_t i = 0; i < memory.bytes.size(); ++i) {
       ASSERT_TRUE(is_place[i] || memory.bytes[i] == std::byte{0xEE}) << "a byte beside";
     }
-    // Writing.
+    // A write.
     for (auto& byte : memory.bytes) byte = static_cast<std::byte>(random.between(0, 255));
     std::vector<std::byte> expected(window.size(), std::byte{0xAA});
     for (size_t i = 0; i < made.places.size(); ++i) {
@@ -188,7 +188,7 @@ TEST(Refine, CopiesMoveEachByteAndNoOther) {
     }
     ASSERT_EQ(written, expected);
     ASSERT_EQ(copied, expected);
-    // By a packed message.
+    // A packed message.
     std::vector<std::byte> unpacked(window.size(), std::byte{0xAA});
     for (const Regions& regions : all) {
       packed.assign(static_cast<size_t>(regions.bytes()), std::byte{0});

@@ -30,7 +30,7 @@ void for_random_regions(uint64_t seed, int cases, const Check& check) {
   }
 }
 
-// All ranges [first, last) of few elements, some of many.
+// All ranges [first, last) if there are few elements, else some.
 template <typename Check>
 void for_ranges(int64_t count, Random& random, const Check& check) {
   if (count <= 12) {
@@ -123,7 +123,7 @@ TEST(Regions, LongestRunIsTheLongestOfAll) {
   });
 }
 
-// The last block of a row meets the first of the next, after more runs than anyone would look at one by one.
+// The last block of a row touches the first one of the next, after more runs than a loop could test.
 TEST(Regions, LongestRunMayGoFromOneRowToTheNext) {
   const auto columns = [](int64_t n) { return IndexSet(0, 2, 1, 4, 0, n); };  // 0 1 | 4 5 | 8 9 | ...
   const int64_t n = 4'000'002;                                                // ... | 8'000'000 8'000'001
@@ -209,9 +209,9 @@ Regions share_of(const Shape& shape, const Distribution& distribution, int rank)
 TEST(Regions, CyclicOfATrillionElementsIsInstantAndNoLarger) {
   const DimensionRule cyclic{DimensionRule::Kind::kCyclic, 1};
   const DimensionRule whole{DimensionRule::Kind::kWhole, 0};
-  const std::clock_t start = std::clock();  // of the processor: others may have it meanwhile
+  const std::clock_t start = std::clock();  // processor time: other programs may use the machine
 
-  // A vector over 4 ranks: each quarter is one run an element, 32 bytes apart.
+  // A vector over 4 ranks: each quarter has one run per element, 32 bytes apart.
   const Regions vector = share_of({1'000'000'000'000}, Distribution({cyclic}, {4}), 1);
   EXPECT_EQ(vector.count(), 250'000'000'000);
   EXPECT_EQ(vector.runs(), 250'000'000'000);
@@ -221,12 +221,12 @@ TEST(Regions, CyclicOfATrillionElementsIsInstantAndNoLarger) {
   EXPECT_EQ(vector.runs(10, 250'000'000'000 - 10), 250'000'000'000 - 20);
   EXPECT_EQ(vector.run_at(125'000'000'000, vector.count()).offset, 8 * (4 * 125'000'000'000 + 1));
 
-  // (10^6, 10^6), columns dealt: 250,000 runs in each of 10^6 rows, and none joins the next row.
+  // (10^6, 10^6), columns cyclic: 250,000 runs in each of 10^6 rows, and none joins the next row.
   const Regions columns = share_of({1'000'000, 1'000'000}, Distribution({whole, cyclic}, {1, 4}), 3);
   EXPECT_EQ(columns.runs(), 250'000'000'000);
-  // Rows dealt: whole rows, one run each.
+  // Rows cyclic: whole rows, one run each.
   EXPECT_EQ(share_of({1'000'000, 1'000'000}, Distribution({cyclic, whole}, {4, 1}), 0).runs(), 250'000);
-  // Both dealt over 2 x 2: 500,000 rows of 500,000 runs.
+  // Both cyclic over 2 x 2: 500,000 rows of 500,000 runs.
   EXPECT_EQ(share_of({1'000'000, 1'000'000}, Distribution({cyclic, cyclic}, {2, 2}), 3).runs(), 250'000'000'000);
   // 10^6 + 1 columns over 4: rank 0 owns the last column too, which touches column 0 of the next row:
   // 10^6 * 250,001 elements - 999,999 joins.

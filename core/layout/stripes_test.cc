@@ -17,7 +17,7 @@ struct Position {
   int64_t offset;
 };
 
-// Byte by byte, as libradosstriper's documentation tells it.
+// Computes each byte by the definition in libradosstriper's documentation.
 std::vector<Position> naive_places(const StripeLayout& stripes, int64_t bytes) {
   std::vector<Position> places;
   int64_t set = 0;

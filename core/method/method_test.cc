@@ -1,4 +1,4 @@
-// Every method, by simulated ranks, on a file: what moves is what the plain list says, and nothing else does.
+// Every method with simulated ranks and a file: exactly the bytes of the plain list move.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ using Kind = DimensionRule::Kind;
 
 constexpr Method kMethods[] = {Method::kDirect, Method::kSieve, Method::kList, Method::kTwoPhase};
 
-// Says that nothing is in the page cache, so that windows are read in the background.
+// Reports that nothing is in the page cache, so that windows are read in the background.
 class ColdEngine final : public PosixEngine {
  public:
   using PosixEngine::PosixEngine;
@@ -45,7 +45,7 @@ OpenEngine engines_of(const std::string& name, const std::string& path, const Tu
 
 OpenEngine posix_engines(const std::string& path, const Tuning& tuning) { return engines_of("posix", path, tuning); }
 
-// Which look at what is in the page cache.
+// Engines that look at the page cache.
 OpenEngine looking_engines(const std::string& path, const Tuning& tuning) { return engines_of("auto", path, tuning); }
 
 OpenEngine cold_engines(const std::string& path, const Tuning& tuning) {
@@ -150,8 +150,8 @@ TEST_P(EveryMethod, CountsWhatThePlanSaid) {
 
 // ---- Errors ---------------------------------------------------------------------------------------------------------
 
-// Every second row of 60 x 10 elements of 4 bytes, columns dealt out over three ranks: with windows of 100 bytes
-// several rounds of every rank, each window with a hole.
+// Every second row of 60 x 10 elements of 4 bytes, columns cyclic over three ranks: windows of 100 bytes give several
+// rounds on each rank, and each window has a hole.
 RequestCase interleaved_case() {
   Random random(0);
   RequestCase given;
@@ -179,7 +179,7 @@ Request interleaved_request(const RequestCase& given, Direction direction, Metho
   return request;
 }
 
-// Rank `broken` finds its request number `attempt` of kind `step` broken.
+// On rank `broken`, request number `attempt` of kind `step` fails.
 OpenEngine broken_engines(const std::string& path, int broken, const std::string& rule) {
   return [=](int rank) {
     return open_engine(path, OpenMode::kReadWrite, {.engine = rank == broken ? "fault:" + rule : "posix"});
@@ -187,13 +187,13 @@ OpenEngine broken_engines(const std::string& path, int broken, const std::string
 }
 
 struct BrokenStep {
-  std::string name;  // of fault.h
+  std::string name;  // the name in fault.h
   std::string error;
   int os_error;
-  int64_t attempts;  // that the plan foresees
+  int64_t attempts;  // the number in the plan
 };
 
-// Whatever failed, bytes that are not the request's are as they were, and those that are hold the old or the new value.
+// After any failure, bytes outside of the request are unchanged, and bytes in it have their old or new value.
 void expect_only_own_bytes_changed(const RequestCase& given, const Bytes& before, const Bytes& after,
                                    std::vector<UserMemory>& memory) {
   Bytes written = before;
@@ -311,7 +311,7 @@ TEST(Run, OfAPlanWithoutAMethodIsRefusedOnAllRanks) {
 
 // ---- Memory to memory -----------------------------------------------------------------------------------------------
 
-// A C-ordered array at offset 0, all of it dealt out over `ranks` ranks, in any memory.
+// A C-ordered array at offset 0, distributed over `ranks` ranks, in any memory.
 RequestCase whole_array_case(Random& random, const Shape& shape, int64_t element_bytes, int ranks) {
   RequestCase given;
   given.file = {shape, element_bytes, 0, swath::testing::c_strides(shape, element_bytes), {}, {}};
@@ -329,7 +329,7 @@ RequestCase whole_array_case(Random& random, const Shape& shape, int64_t element
   return given;
 }
 
-// Any boxes of the array, overlapping ones too: ghost cells.
+// Any boxes of the array, also overlapping ones (ghost cells).
 RequestCase boxes_case(Random& random, const RequestCase& whole) {
   RequestCase given;
   given.file = whole.file;
@@ -440,7 +440,7 @@ TEST(FillRange, RepeatsTheFillValueOverManyBuffersAndStopsAtItsEnd) {
 
 // ---- Sieved writes --------------------------------------------------------------------------------------------------
 
-// Whether another open file would have to wait for [begin, end).
+// Whether another open file would have to wait for the lock of [begin, end).
 bool is_locked(const std::string& path, int64_t begin, int64_t end) {
   const int descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
   struct flock range = {};

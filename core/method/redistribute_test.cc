@@ -1,4 +1,4 @@
-// What redistribution sends, and when; that it moves every element right is in method_test.cc too, for random cases.
+// The messages of redistribution. method_test.cc also tests that each element arrives, for random cases.
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ namespace {
 using Kind = DimensionRule::Kind;
 using Pair = std::pair<int, int>;
 
-// Counts what one rank asks of another comm.
+// Counts the calls of one rank to another comm.
 class CountingComm final : public Comm {
  public:
   explicit CountingComm(Comm& comm) : comm_(comm) {}
@@ -49,7 +49,7 @@ class CountingComm final : public Comm {
   int barriers = 0;
   int reduced = 0;
   int exchanges = 0;
-  std::map<Pair, std::vector<int64_t>> sent;  // sizes of the messages of each pair of ranks
+  std::map<Pair, std::vector<int64_t>> sent;  // the sizes of the messages of each pair of ranks
 
  private:
   Comm& comm_;
@@ -88,7 +88,7 @@ std::vector<int> owners(const Distribution& distribution, const Shape& shape, in
   return owner;
 }
 
-// Moves an array of its own element numbers, and checks what arrives.
+// Redistributes an array of its own element numbers, and checks the result.
 Counters move(const Distribution& from, const Distribution& to, const Shape& shape, Comm& comm,
               const Tuning& tuning = {}) {
   auto before = numbers_of(from, shape, comm.rank());
@@ -151,7 +151,7 @@ TEST(Redistribute, OnOneNodeMeetsOnceARound) {
   run_ranks(4, [&](Comm& comm) {
     CountingComm counting(comm);
     move(rows, columns, shape, counting, tuning);
-    // A rank gives three quarters of its 80 KiB away, two windows a round.
+    // A rank sends three quarters of its 80 KiB, two windows per round.
     EXPECT_EQ(counting.barriers, 60 / 8 + 1);
     EXPECT_EQ(counting.exchanges, 0);
   });

@@ -1,5 +1,6 @@
-// Two-phase on a store of objects: windows moved as a whole, as lists, or as descriptions that the servers carry out.
-// The store is a file that is asked like a pool (testing/object_engine.h); store/rados/engine_test.cc has the real one.
+// Two-phase on an object store: windows are moved as a whole, as lists, or as descriptions that the servers execute.
+// The store is a file that is accessed like a pool (testing/object_engine.h); store/rados/engine_test.cc tests a real
+// one.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -83,7 +84,7 @@ TEST_P(Inner, WritesEveryElementToItsPlaceAndLeavesEveryGapAsItWas) {
       });
 }
 
-// In the time of a modelled disk, and on no store at all: both overlap transfers and exchanges otherwise.
+// With a modelled disk's time, and with the null store: the overlap of transfers and exchanges differs.
 TEST_P(Inner, CountsWhatThePlanSaidOnEveryEngine) {
   for (const std::string engine : {"posix", "null", "model:ssd"}) {
     int64_t moved = 0;
@@ -102,7 +103,7 @@ TEST_P(Inner, CountsWhatThePlanSaidOnEveryEngine) {
               EXPECT_EQ(text_of(outcome.counters[rank]), text_of(cost)) << "rank " << rank << " on " << engine;
               EXPECT_LE(outcome.counters[rank].buffer_bytes, cost.buffer_bytes) << "rank " << rank;
               moved += cost.requests();
-              // Nothing is read and written back where a list or a description does.
+              // With lists or descriptions, no window is read and written back.
               EXPECT_EQ(cost.locks, 0);
             }
           });
@@ -245,7 +246,7 @@ TEST(InnerMethod, FileDomainsEndWhereStripesDo) {
     const Plan plan = make_plan(request);
     for (size_t d = 0; d + 1 < plan.domains.size(); ++d) {
       const FileDomain domain = plan.domains[d];
-      if (domain.end == plan.domains[0].begin) continue;  // an empty one before the first element
+      if (domain.end == plan.domains[0].begin) continue;  // an empty domain before the first element
       EXPECT_EQ(domain.end % stripes.stripe_bytes, 0);
       ++inner_ends;
     }

@@ -48,7 +48,7 @@ TEST(BlockAllocator, HolesHaveNoPlace) {
   places.write(kA, 550, 10);
   places.write(kA, 0, 0);
   EXPECT_EQ(places.ranges(kA, 0, 500), Ranges{});
-  EXPECT_EQ(places.ranges(kA, 0, 1'000), (Ranges{{0, 100}}));  // the extent that was touched, whole
+  EXPECT_EQ(places.ranges(kA, 0, 1'000), (Ranges{{0, 100}}));  // the whole extent that was touched
   EXPECT_EQ(places.ranges(kB, 0, 100), Ranges{});
   EXPECT_EQ(places.free_bytes(), 900);
 }
@@ -64,7 +64,7 @@ TEST(BlockAllocator, WhatIsGivenBackIsTakenAgainOnceTheEndIsReached) {
   places.forget(kA);
   EXPECT_EQ(places.ranges(kA, 0, 300), Ranges{});
   EXPECT_EQ(places.free_bytes(), 200);
-  places.forget(kA);  // there is none any more
+  places.forget(kA);  // it does not exist any more
 }
 
 TEST(BlockAllocator, AFullDiskSaysSo) {

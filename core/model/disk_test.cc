@@ -88,7 +88,7 @@ TEST(DiskModel, OneStreamLosesTheHostsTimeAndTwoHideItFromEachOther) {
   for (int64_t i = 0; i < 10; ++i) now = alone.serve(reading(i * 1000, 1000), now);
   EXPECT_NEAR(now, 0.020, 1e-12);
 
-  DiskModel shared(p);  // two that read one file in turns
+  DiskModel shared(p);  // two readers of one file that alternate
   double done[2] = {0, 0};
   for (int64_t i = 0; i < 10; ++i) done[i % 2] = shared.serve(reading(i * 1000, 1000), done[i % 2]);
   EXPECT_NEAR(done[1], 0.011, 1e-12);
@@ -125,9 +125,10 @@ TEST(DiskModel, ATrackedStreamSeeksOnceASegment) {
     }
     return disk.statistics().seeks;
   };
-  // The first request of each is not known to go on, and then there is one segment every four requests.
+  // The first request of each stream begins a seek; later, one segment serves every four requests.
   EXPECT_NEAR(static_cast<double>(seeks_of(2)), 2 * (1 + 10), 2);
-  EXPECT_EQ(seeks_of(3), 3 * 40 - 1);  // more streams than segments: each is forgotten just before it goes on
+  // more streams than segments: each segment is lost just before its stream continues
+  EXPECT_EQ(seeks_of(3), 3 * 40 - 1);
 }
 
 TEST(DiskModel, WhatWasReadAheadIsThereWhenTheDiskHasReadIt) {
@@ -136,7 +137,7 @@ TEST(DiskModel, WhatWasReadAheadIsThereWhenTheDiskHasReadIt) {
   p.segment_bytes = 10'000;
   DiskModel disk(p);
   disk.serve(reading(0, 1'000), 0);                                   // 0 to 1 ms
-  EXPECT_DOUBLE_EQ(disk.serve(reading(1'000, 1'000), 0.001), 0.002);  // and then 9 ms of reading ahead
+  EXPECT_DOUBLE_EQ(disk.serve(reading(1'000, 1'000), 0.001), 0.002);  // and then 9 ms of readahead
   EXPECT_DOUBLE_EQ(disk.serve(reading(2'000, 3'000), 0.002), 0.005);
   EXPECT_DOUBLE_EQ(disk.serve(reading(5'000, 6'000), 1), 1);
   EXPECT_EQ(disk.statistics().prefetch_hits, 2);

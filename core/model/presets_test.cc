@@ -15,7 +15,7 @@ namespace {
 using testing::read_with;
 using testing::ReadersCase;
 
-// Seconds by number of readers, relative to the best of them.
+// The seconds for each number of readers, relative to the best number.
 std::map<int, double> relative_times(const std::string& preset, const ReadersCase& asked) {
   std::map<int, double> seconds;
   double best = std::numeric_limits<double>::infinity();
@@ -32,7 +32,7 @@ double megabytes_per_second(const std::string& preset, const ReadersCase& asked,
   return bytes / 1e6 / read_with(disk_preset(preset), asked, readers).seconds;
 }
 
-// The token is held for a whole chunk, as in the paper (RMOD), or for a burst, as Swath does it.
+// The token is held for a whole chunk, as in the paper (RMOD), or for one burst, as in Swath.
 const ReadersCase kChunks = {.bins = 2, .burst_bytes = 12'500'000};
 const ReadersCase kBursts = {.bins = 2};
 const ReadersCase kXeon = {.tasks = 4, .bins = 4, .chunk_bytes = 18'000'000, .burst_bytes = 18'000'000};
@@ -103,7 +103,7 @@ TEST(DiskPresets, TheClustersRaidIsBestWithEightReaders) {
   }
 }
 
-// Table 8: reading what 16 wrote at once takes one reader 1.76 times as long as what they wrote in turns.
+// Table 8: one reader takes 1.76 times as long for a file that 16 wrote at once as for one that they wrote in turns.
 TEST(DiskPresets, FilesThatWereWrittenAtOnceAreReadMoreSlowly) {
   ReadersCase at_once = kChunks;
   at_once.one_writer = false;
@@ -125,7 +125,7 @@ TEST(DiskPresets, SeeksExplainTheDifference) {
   const auto one = read_with(disk, kChunks, 1).statistics;
   const auto all = read_with(disk, kChunks, 16).statistics;
   EXPECT_EQ(one.read_bytes, all.read_bytes);
-  EXPECT_LT(one.seeks, 40);  // one where a file begins
+  EXPECT_LT(one.seeks, 40);  // one seek at the begin of each file
   EXPECT_GT(all.seeks, all.requests * 9 / 10);
 }
 

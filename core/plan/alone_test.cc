@@ -23,7 +23,7 @@ TEST(Alone, ADeviceWithoutAPageCacheIsDearerThanAMeeting) {
 
 TEST(Alone, OfADearStoreItDependsOnHowManyMeet) {
   Profile profile = default_profile();
-  profile.cache.read = Curve({{512, 200e-6}, {1 << 20, 1e-3}});  // a file server that is asked for each request
+  profile.cache.read = Curve({{512, 200e-6}, {1 << 20, 1e-3}});  // a file server that gets each request
   EXPECT_FALSE(is_cheaper_alone(profile, Direction::kRead, kTwo, true));
   EXPECT_TRUE(is_cheaper_alone(profile, Direction::kWrite, kTwo, true));
   EXPECT_TRUE(is_cheaper_alone(profile, Direction::kRead, {64, 1}, true));

@@ -1,5 +1,4 @@
-// The choice by price, and the guidelines of ncio-2006 (section 6): each comes out of the model, in the case that shows
-// it.
+// The choice by price, and the guidelines of ncio-2006 (section 6): the model gives each of them, in its typical case.
 
 #include "plan/choose.h"
 
@@ -36,7 +35,7 @@ Decomposition columns(const Shape& shape, int ranks) {
   return of_all(Distribution({{Kind::kWhole, 0}, {Kind::kBlock, 0}}, {1, ranks}), shape, ranks);
 }
 
-// NCIO: `count` regions of each rank in turn, of `region` elements, each followed by `spacing` elements of 8 bytes.
+// NCIO: `count` regions of each rank in turn, of `region` elements; `spacing` elements of 8 bytes follow each region.
 Request ncio(int64_t count, int64_t region, int64_t spacing, int ranks, Direction direction = Direction::kRead) {
   const Shape shape = {count * ranks, region + spacing};
   Selection selection = select_all(shape);
@@ -51,7 +50,7 @@ double seconds_of(const Request& request, Method method) {
   return make_plan(asked).price().seconds();
 }
 
-// A disk of the paper's time: a request that does not follow the last one waits for the arm.
+// A disk of the paper's time: a request that does not continue the last one waits for the arm.
 std::shared_ptr<const Profile> profile_of_a_disk() {
   Profile disk = default_profile();
   disk.source = "a disk with an arm";
@@ -86,7 +85,7 @@ TEST(Choice, OneRunARankIsDirectHoweverShort) {
 TEST(Choice, OneRunARankOfScatteredMemoryIsPriced) {
   Request request = in_c_order({1'000'000}, Decomposition::alone(select_all({1'000'000})));
   request.memory_block_bytes = 8;
-  EXPECT_EQ(make_plan(request).method, Method::kDirect);  // through a buffer: not a million pieces
+  EXPECT_EQ(make_plan(request).method, Method::kDirect);  // a buffer avoids a million pieces
   EXPECT_GT(seconds_of(request, Method::kList), 2 * seconds_of(request, Method::kDirect));
 }
 
@@ -111,8 +110,8 @@ TEST(Choice, RanksThatInterleaveAreTwoPhase) {
   EXPECT_EQ(make_plan(in_c_order(shape, of_all(cyclic, shape, 4))).method, Method::kTwoPhase);
 }
 
-// Who waits for the lock of a file watches its owner run, on another core; where the owner has lost its core, it
-// sleeps, once a window: fewer of them then, or one rank that writes.
+// A writer that waits for a file lock spins while the owner runs on another core. If the owner lost its core, the
+// waiter sleeps, once per window: then larger windows, or a single writing rank, are better.
 TEST(Choice, WritersThatShareCoresTakeTurnsLessOften) {
   Profile two_cores = default_profile();
   two_cores.cores = 2;
@@ -149,20 +148,20 @@ TEST(Choice, SizesThatWereAskedForStay) {
 }
 
 TEST(Choice, FlipsWithTheStore) {
-  // 1,000 runs of 16 KiB, 64 KiB apart, of one rank: few bytes that nobody wants, but many requests.
+  // 1,000 runs of 16 KiB, 64 KiB apart, for one rank: the gaps are short, but the requests are many.
   const Request request = in_c_order({1000, 8192}, Decomposition::alone({{0, 1, 1000, false}, {0, 1, 2048, false}}));
   EXPECT_EQ(make_plan(request).method, Method::kDirect);
   const Method through = make_plan(on_a_disk(request)).method;
   EXPECT_TRUE(through == Method::kSieve || through == Method::kTwoPhase) << to_string(through);
 }
 
-// Regions of 4 KiB in turn, with gaps: written by each rank alone they stay in the page cache until the sync; in two
+// Regions of 4 KiB in turn, with gaps. Written by each rank alone, they stay in the page cache until the sync; with two
 // phases the device writes each window while the next one is filled.
 TEST(Choice, FlipsWithASyncThatWillFollow) {
   Profile profile = default_profile();
   profile.sync_seconds = 0;
   profile.sync_byte_seconds = 0.2e-9;
-  profile.round = Curve({{1, 1e-6}, {2, 1e-4}});  // or two phases were the best anyhow
+  profile.round = Curve({{1, 1e-6}, {2, 1e-4}});  // otherwise two-phase would always be the best
   Request request = ncio(4096, 512, 16, 2, Direction::kWrite);
   request.profile = std::make_shared<Profile>(profile);
   ASSERT_EQ(make_plan(request).method, Method::kDirect);
@@ -203,7 +202,7 @@ TEST(Choice, WhatThePageCacheShowsIsPickedFromThere) {
   EXPECT_EQ(plan.method, Method::kSieve);
   EXPECT_TRUE(plan.price().maps_cached);
   EXPECT_LT(plan.price().seconds(), copied / 1.15);
-  // Of sparse elements only their lines are touched.
+  // With sparse elements, only their cache lines are touched.
   Request sparse = ncio(1 << 16, 1, 511, 2);
   const double of_windows = seconds_of(sparse, Method::kSieve);
   sparse.capabilities.shows_cache = true;
@@ -348,7 +347,7 @@ TEST(Corrections, AreBounded) {
   Corrections corrections;
   for (int i = 0; i < 1000; ++i) corrections.observe(0, 1e9);
   EXPECT_DOUBLE_EQ(corrections.factor(0), Corrections::kMost * Corrections::kMost);
-  EXPECT_DOUBLE_EQ(corrections.factor(Corrections::kCommon), Corrections::kMost);  // another method, the same else
+  EXPECT_DOUBLE_EQ(corrections.factor(Corrections::kCommon), Corrections::kMost);  // another method, otherwise the same
 }
 
 TEST(Corrections, HaveAPlaceAndANameEach) {
@@ -381,15 +380,15 @@ TEST(Corrections, OfOneScaleSayNothingOfAnother) {
 
 TEST(Guideline, StructuredAccessInsteadOfPosix) {
   // "when region count = 4096 in the nc-nc region count test, switching from POSIX I/O to two phase I/O would improve
-  // aggregate bandwidth by a factor of about 260": on a disk, and 64 ranks.
+  // aggregate bandwidth by a factor of about 260": on a disk, with 64 ranks.
   const Request request = on_a_disk(ncio(4096, 1, 16, 64, Direction::kWrite));
   EXPECT_GT(seconds_of(request, Method::kDirect), 50 * seconds_of(request, Method::kTwoPhase));
   EXPECT_EQ(make_plan(request).method, Method::kTwoPhase);
 }
 
-// A server of PVFS2 as the paper has it (sections 2.3, 2.4 and 5.1): a request costs a round trip, a list request takes
-// 64 pairs of 16 bytes, a datatype request one description however many regions there are. No engine speaks to such a
-// server yet; until one does, this is its model.
+// A server of PVFS2 as in the paper (sections 2.3, 2.4 and 5.1): a request costs a round trip; a list request has 64
+// pairs of 16 bytes, a datatype request one description for any number of regions. No engine uses such a server yet:
+// this is only its model.
 struct ServerModel {
   double round_trip = 200e-6;
   double pair_bytes = 16;
@@ -412,14 +411,15 @@ TEST(Guideline, OfIndividualMethodsChooseDatatype) {
     EXPECT_GT(server.posix(regions, 8 * regions), 30 * server.list(regions, 8 * regions));
   }
   // "When presented with an access pattern of no regularity, datatype I/O breaks down into list I/O": for one region
-  // all are alike.
+  // all methods cost the same.
   EXPECT_NEAR(server.posix(1, 1 << 20), server.datatype(1, 1 << 20), 1e-3 * server.posix(1, 1 << 20));
 }
 
 TEST(Guideline, LargerRegionsAreCheaperByTheByte) {
   for (const Method method : {Method::kDirect, Method::kList, Method::kSieve, Method::kTwoPhase}) {
     double before = 0;
-    for (const int64_t elements : {1, 4, 16, 64, 256}) {  // larger ones leave the caches: memory decides, not regions
+    // larger ones leave the caches: then memory is the limit, not the regions
+    for (const int64_t elements : {1, 4, 16, 64, 256}) {
       const double seconds_a_byte =
           seconds_of(ncio(4096, elements, 16, 4), method) / static_cast<double>(elements * 8 * 4096);
       if (before > 0) EXPECT_LT(seconds_a_byte, before) << to_string(method) << ", " << elements << " elements";
@@ -461,7 +461,7 @@ TEST(Guideline, ManySmallRegionsGoByTwoPhase) {
 }
 
 TEST(Guideline, MeetingsHaveAPrice) {
-  // "the penalty of waiting may take away any benefit": where ranks come together late, two-phase loses.
+  // "the penalty of waiting may take away any benefit": if ranks arrive late, two-phase loses.
   const Request request = ncio(16384, 1, 0, 4);
   ASSERT_EQ(make_plan(request).method, Method::kTwoPhase);
   Profile late = default_profile();
@@ -476,7 +476,7 @@ TEST(Guideline, SparseDomainsAreListedInsideTwoPhase) {
   Request request = on_a_disk(ncio(512, 512, 65024, 4));
   request.method = Method::kTwoPhase;
   EXPECT_EQ(make_plan(request).request.tuning.runs_bytes_min, 1);
-  // A byte wanted in every two: reading through is cheaper.
+  // Every second byte is wanted: reading all is cheaper.
   Request dense = on_a_disk(ncio(4096, 8, 8, 4));
   dense.method = Method::kTwoPhase;
   EXPECT_NE(make_plan(dense).request.tuning.runs_bytes_min, 1);

@@ -19,7 +19,7 @@ struct Case {
   RequestCase given;
   ChunkGrid grid;
   std::vector<std::vector<Part>> shares;
-  std::map<int64_t, std::set<int>> ranks_of;  // of each chunk that any rank needs, element by element
+  std::map<int64_t, std::set<int>> ranks_of;  // the ranks that need each chunk, found element by element
 };
 
 int64_t chunk_of(const ChunkGrid& grid, int64_t element) {
@@ -122,7 +122,7 @@ TEST(ChunkSharing, EachCodedChunkHasOneDecoderAmongThoseThatNeedItAndLoadsAreEve
       ASSERT_EQ(decoder.contains(chunk), is_to_share) << chunk;
       if (is_to_share) EXPECT_TRUE(ranks.contains(decoder[chunk]));
     }
-    // Of each decoder's latest chunk nobody could have taken it with less to do.
+    // No other decoder had less work when a chunk was assigned.
     std::map<int, int64_t> latest;
     for (const auto& [chunk, rank] : decoder) latest[rank] = chunk;
     for (const auto& [rank, chunk] : latest) {
@@ -151,7 +151,7 @@ TEST(ChunkWindows, HaveEachChunkOfAListInOneRoundAndStayWithinTheirRoom) {
       EXPECT_GE(windows.chunks, 1);
       EXPECT_TRUE(windows.bytes() < bytes || windows.windows > 1);
     }
-    // A node with shorter lists goes by the same windows.
+    // A node with shorter lists uses the same windows.
     for (const int64_t longest : {needs.longest_list, (needs.longest_list + 1) / 2}) {
       const int64_t rounds = windows.rounds(longest);
       EXPECT_GE(windows.windows, std::min(rounds, ChunkWindows::kWindowsMax));
@@ -185,7 +185,7 @@ TEST(ChunkPlan, ThatIsEstimatedSaysSoAndKnowsStillHowManyChunksThereAre) {
   Random random(29);
   for (int i = 0; i < 300 && !HasFailure(); ++i) {
     const Case one = random_case(random);
-    if (one.given.decomposition.is_boxes()) continue;  // that share chunks, which are then counted several times
+    if (one.given.decomposition.is_boxes()) continue;  // ranks share chunks, which are then counted several times
     SCOPED_TRACE(one.given.text + " chunks " + text_of(one.grid.chunk_shape));
     const ChunkPlan counted = make_chunk_plan(request_of(one, Direction::kRead));
     const ChunkPlan estimated = make_chunk_plan(request_of(one, Direction::kRead), 0);

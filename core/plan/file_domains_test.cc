@@ -14,7 +14,7 @@ namespace {
 using testing::Random;
 using testing::RequestCase;
 
-// Calls check(case, access of all ranks together, tuning, domains) for random requests that move something.
+// Calls check(case, access of all ranks together, tuning, domains) for random requests that are not empty.
 template <typename Check>
 void for_random_domains(uint64_t seed, const Check& check) {
   Random random(seed);
@@ -90,7 +90,7 @@ TEST(FileDomains, HoldAboutEqualNumbersOfElements) {
     const FileDomains domains(together, ranks, {});
     for (size_t d = 0; d < domains.size(); ++d) {
       const FileDomain domain = domains[d];
-      // Starts are rounded down to pages here (less than four windows a domain) or to windows.
+      // Starts are rounded down to pages (less than four windows in a domain) or to windows.
       const int64_t window_bytes = Tuning().window_bytes;
       const int64_t rounding = 8 * count / ranks >= 4 * window_bytes ? window_bytes : 4096;
       EXPECT_LE(std::abs(together.bytes_in(domain.begin, domain.end) - 8 * count / ranks),
@@ -170,9 +170,10 @@ TEST(WindowCapacity, IsWholePagesAndNoMoreThanTheSpan) {
   const Layout layout = row_of(1 << 20);
   EXPECT_EQ(window_capacity(every(layout, 0, 1, 0), 1 << 20), 0);
   EXPECT_EQ(window_capacity(every(layout, 7, 1, 1), 1 << 20), 4096);
-  EXPECT_EQ(window_capacity(every(layout, 0, 2, 1000), 1 << 20), 16384);        // 15,992 bytes
-  EXPECT_EQ(window_capacity(all_of(layout), 1 << 20), (1 << 20) + 4096);        // the last element ends after it
-  EXPECT_EQ(window_capacity(all_of(row_of(1 << 20, 1)), 1 << 16), 1 << 16);     // no element can
+  EXPECT_EQ(window_capacity(every(layout, 0, 2, 1000), 1 << 20), 16384);  // 15,992 bytes
+  // the last element ends after the window
+  EXPECT_EQ(window_capacity(all_of(layout), 1 << 20), (1 << 20) + 4096);
+  EXPECT_EQ(window_capacity(all_of(row_of(1 << 20, 1)), 1 << 16), 1 << 16);     // no element is cut
   EXPECT_EQ(window_capacity(all_of(row_of(10, 100'000)), 1 << 10), 25 * 4096);  // elements larger than the window
 }
 
@@ -185,7 +186,8 @@ WindowTransfer window_write_of(const Access& access, int64_t runs_bytes_min) {
 TEST(WindowTransfer, IsWholeWhereTheRanksLeaveNoHole) {
   const Layout layout = row_of(1000);
   EXPECT_EQ(window_write_of(all_of(layout), 1 << 20), WindowTransfer::kWhole);
-  EXPECT_EQ(window_write_of(every(layout, 10, 1, 500), 1), WindowTransfer::kWhole);  // holes outside it do not count
+  // holes outside of the window do not count
+  EXPECT_EQ(window_write_of(every(layout, 10, 1, 500), 1), WindowTransfer::kWhole);
 }
 
 TEST(WindowTransfer, IsRunByRunWhereRunsAreLongAndSievedWhereTheyAreShort) {

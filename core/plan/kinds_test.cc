@@ -211,10 +211,10 @@ TEST(Kinds, EstimatesOfManyRanksAreNearTheSum) {
 struct Planning {
   int64_t peak_bytes = 0;
   int64_t allocations = 0;
-  double seconds = 1e9;  // the least of a few
+  double seconds = 1e9;  // the least of a few runs
 };
 
-// Of a plan, all its candidates and its text.
+// A plan with all its candidates, and its text.
 Planning planning_of(const Shape& shape, std::vector<DimensionRule> rules, const std::vector<int64_t>& grid,
                      Direction direction) {
   std::vector<int> order(shape.size());
@@ -244,7 +244,7 @@ Planning planning_of(const Shape& shape, std::vector<DimensionRule> rules, const
   return planning;
 }
 
-// The steps of planning are bounded by what is looked at one by one; 2 % and 200 are for longer numbers in texts.
+// The steps of planning are bounded by the steps that run one by one; 2 % and 200 allow for longer numbers in texts.
 void expect_no_growth(const Planning& small, const Planning& large) {
   if (SWATH_COUNTS_ALLOCATIONS) EXPECT_GT(small.allocations, 0);
   EXPECT_LE(large.peak_bytes, small.peak_bytes * 102 / 100 + 200);

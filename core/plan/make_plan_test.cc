@@ -33,7 +33,7 @@ std::string text_of(const IoCounts& cost) {
 
 // ---- What each method costs, counted on the plain list -------------------------------------------------------------
 
-// Runs of elements that follow each other in the file. `within_part`: and belong to one part of one panel.
+// The number of runs of contiguous elements in the file. `within_part`: a run must be in one part of one panel.
 int64_t count_runs(const std::vector<ElementPosition>& list, int64_t element_bytes, bool within_part) {
   int64_t runs = 0;
   for (size_t i = 0; i < list.size(); ++i) {
@@ -44,7 +44,7 @@ int64_t count_runs(const std::vector<ElementPosition>& list, int64_t element_byt
   return runs;
 }
 
-// The elements of each window, by the definition of Access::next_window, of the offsets in [begin, end).
+// The elements of each window by the definition of Access::next_window, for offsets in [begin, end).
 std::vector<std::vector<int64_t>> windows_of(const std::vector<int64_t>& offsets, int64_t begin, int64_t end,
                                              int64_t window_bytes) {
   std::vector<std::vector<int64_t>> windows;
@@ -169,7 +169,7 @@ TEST(MakePlan, RunsAndLocalBytesAreThoseOfThePlainList) {
 TEST(MakePlan, EqualRequestsGiveEqualPlans) {
   for (uint64_t seed = 0; seed < 100; ++seed) {
     std::string texts[2];
-    for (auto& text : texts) {  // each from objects of its own
+    for (auto& text : texts) {  // each from new objects
       Random random(seed);
       const RequestCase given = testing::random_request(random, {});
       const Plan plan = make_plan(given.request(Direction::kWrite, Method::kAuto, testing::random_tuning(random)));
@@ -233,7 +233,7 @@ TEST(MakePlan, LongRunsAreCutAtTheLargestRequestAndBouncedOnesAtTheirBuffer) {
 }
 
 TEST(MakePlan, TooManyWindowsAreEstimatedAndSaySo) {
-  // A page of every MiB of a TiB: 262,144 windows of 4 MiB, in each 4 pages, the last ending 1 MiB - 4 KiB before it.
+  // A page of every MiB of a TiB: 262,144 windows of 4 MiB with 4 pages each; the last page ends earlier.
   const int64_t pages = int64_t{1} << 28;
   Request sparse = of_rows({pages}, 4096, Decomposition::alone({{0, 256, pages / 256, false}}));
   sparse.asked_tuning.sieve_bytes = true;

@@ -1,4 +1,4 @@
-// What is planned for a store of objects: operations, the fifth method, and lists where no description is taken.
+// Plans for an object store: operations, the fifth method, and lists for a store that takes no descriptions.
 #include "plan/object_counts.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Operations as bytes: equal ones have equal bytes, which parse back; whatever else is sent is refused.
+// Operations as bytes: equal operations have equal bytes, which can be parsed; other bytes are refused.
 #include "plan/operation.h"
 
 #include <gtest/gtest.h>
@@ -126,7 +126,7 @@ TEST(Operation, RefusesWhatDoesNotGoTogether) {
   EXPECT_THROW(ArrayForm("a", {3}, 4, std::make_shared<Layout>(Layout::ordered({4}, 4, 0, {0}))), Error);
 }
 
-// A valid one with bytes changed, numbers replaced by others that are easily mistaken, or its end cut off or longer.
+// Changes bytes of a valid operation, replaces numbers by similar ones, cuts the end, or extends it.
 void mutate(ByteVector& bytes, Random& random) {
   for (int64_t changes = random.between(1, 4); changes > 0; --changes) {
     const auto place = static_cast<size_t>(random.between(0, std::ssize(bytes) - 1));
@@ -153,7 +153,7 @@ void mutate(ByteVector& bytes, Random& random) {
   }
 }
 
-// So many in a second or two; SWATH_FUZZ_INPUTS asks for more.
+// This number takes a second or two; SWATH_FUZZ_INPUTS sets another one.
 TEST(Operation, MutatedBytesAreRefusedOrMeanWhatTheySay) {
   Random random(25);
   std::vector<ByteVector> valid;

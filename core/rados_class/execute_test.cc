@@ -1,6 +1,6 @@
-// What the object class does, without an OSD: beside a naive copy, and with messages that nobody would send.
+// The object class without an OSD, compared with a naive copy, and with hostile messages.
 //
-// SWATH_FUZZ_INPUTS=10000000 makes so many of those (make sanitize runs it with few).
+// SWATH_FUZZ_INPUTS=10000000 sets the number of hostile messages (make sanitize runs few).
 #include "rados_class/execute.h"
 
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ class MemoryObject final : public ObjectBytes {
   int64_t read_bytes = 0;
 };
 
-// What is not written to the room that it asks for stays a mark.
+// Bytes of the requested space that are not written keep a mark.
 int read_into(std::span<const std::byte> message, ObjectBytes& object, Bytes& data) {
   return execute_read(message, object, [&](int64_t bytes) {
     data.assign(static_cast<size_t>(bytes), std::byte{0x5a});
@@ -56,7 +56,7 @@ Bytes random_bytes(size_t count, std::mt19937& random) {
   return bytes;
 }
 
-// Where the bytes of a view lie in one object, one by one.
+// The positions of a view's bytes in one object, one by one.
 std::vector<int64_t> naive_places(const ObjectRequest& request) {
   std::vector<int64_t> places;
   for (int64_t p = request.view.first; p < request.view.last; ++p) {
@@ -147,7 +147,7 @@ TEST(ObjectClass, WhatIsTooMuchIsRefusedBeforeAnythingIsTouched) {
     EXPECT_EQ(read_into(request.to_bytes(), object, data), -E2BIG);
     EXPECT_EQ(execute_write(request.to_bytes(), object), -E2BIG);
   }
-  // A view that has something in every stripe, but nothing in this object.
+  // A view with bytes in every stripe, but not in this object.
   request.stripes = {1, 2, 1 << 27};
   request.object = 1;
   request.view = View::all(Nest::strided(int64_t{1} << 26, 2, Nest::block(1)));
@@ -176,12 +176,12 @@ TEST(ObjectClass, MessagesThatCannotBeTrueAreRefused) {
   EXPECT_EQ(read_into(wrong.to_bytes(), object, data), -EINVAL);
   wrong = good;
   wrong.stripes = {1 << 20, 1, 1 << 27};
-  wrong.object = int64_t{1} << 39;  // it would begin beyond what a number can say
+  wrong.object = int64_t{1} << 39;  // its offset would be beyond 64 bits
   EXPECT_EQ(read_into(wrong.to_bytes(), object, data), -EINVAL);
   EXPECT_EQ(object.writes, 0);
 }
 
-// Messages that were true, with bytes and numbers changed, cut off, or put together of two.
+// Valid messages with changed bytes and numbers, cut off, or combined from two.
 TEST(ObjectClass, NoMessageDoesHarm) {
   const char* asked = std::getenv("SWATH_FUZZ_INPUTS");
   const int64_t inputs = asked == nullptr ? 20'000 : std::strtoll(asked, nullptr, 10);
@@ -209,7 +209,7 @@ TEST(ObjectClass, NoMessageDoesHarm) {
           message[at] = static_cast<std::byte>(random());
           break;
         case 1:
-        case 2: {  // a number, where numbers lie
+        case 2: {  // a number, at the position of a number
           const size_t place = at / 8 * 8;
           if (place + 8 > message.size()) break;
           const int64_t number =
@@ -232,7 +232,7 @@ TEST(ObjectClass, NoMessageDoesHarm) {
         }
       }
     }
-    // What is said of the length of the description is mostly right, so that more than that is tried.
+    // The stated length of the description is mostly right, so that later checks are tested, too.
     if (message.size() >= 24 && random() % 2 == 0) {
       const int64_t body = std::ssize(message) - 24;
       std::memcpy(&message[16], &body, 8);

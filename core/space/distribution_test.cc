@@ -107,7 +107,7 @@ TEST(Distribution, EveryElementIsOwnedOnceByTheRankThatHpfNames) {
   }
 }
 
-// What of an IndexSet does not depend on where it lies.
+// The properties of an IndexSet that do not depend on its position.
 std::vector<int64_t> form_of(const IndexSet& set) {
   std::vector<int64_t> steps;
   for (int64_t p = 1; p < set.count(); ++p) steps.push_back(set.at(p) - set.at(p - 1));
@@ -115,7 +115,7 @@ std::vector<int64_t> form_of(const IndexSet& set) {
   return steps;
 }
 
-// The share of `rank` in every dimension, of an array that is selected backwards with gaps.
+// The share of `rank` in each dimension of an array that is selected backwards with gaps.
 std::vector<std::vector<int64_t>> forms_of(const Distribution& distribution, const Shape& shape, int rank) {
   Selection selection;
   for (const int64_t extent : shape) selection.push_back({3 * extent, -3, extent, false});
@@ -159,12 +159,12 @@ TEST(Distribution, KindsAreAtMostThreeADimensionAndOneBeyondTheGrid) {
   EXPECT_EQ(kinds[0].ranks, 1);
   EXPECT_EQ(kinds[1].rank, 1);  // 2 3 10
   EXPECT_EQ(kinds[1].ranks, 1);
-  EXPECT_EQ(kinds[2].rank, 3);  // the one in the middle of 2 and 3
+  EXPECT_EQ(kinds[2].rank, 3);  // the middle one; rank 2's is equal
   EXPECT_EQ(kinds[2].ranks, 2);
-  EXPECT_EQ(kinds[3].rank, 4);  // beyond the grid
+  EXPECT_EQ(kinds[3].rank, 4);  // outside of the grid
   EXPECT_EQ(kinds[3].ranks, 1);
   EXPECT_EQ(Distribution({block(1)}, {2}, {3, 0}).kinds({2}, 5).back().rank,
-            1);  // the lowest without a place
+            1);  // the lowest rank outside of the grid
 }
 
 TEST(Distribution, ScalarBelongsToTheFirstPlaceOnly) {
@@ -178,7 +178,7 @@ TEST(Distribution, ScalarBelongsToTheFirstPlaceOnly) {
 }
 
 TEST(Distribution, EightDistributionsOfTable1OwnWhatThePaperSays) {
-  // 4 x 4 elements over 4 processors, rank 1: the (row, column) extents and the first two owned indices of each.
+  // 4 x 4 elements over 4 processors, rank 1: its indices in each dimension.
   struct Case {
     std::vector<DimensionRule> rules;
     std::vector<int64_t> grid;

@@ -220,7 +220,7 @@ TEST(IndexSet, HoldsTheLargestIndexThereIs) {
   EXPECT_EQ(whole.count_below(last), last);
   EXPECT_EQ(whole.clip(last, INT64_MAX), IndexSet::range(last, INT64_MAX));
   EXPECT_EQ(whole.mapped(last, -1).front(), 0);
-  // Of two indices so far apart, the third would be beyond 64 bits.
+  // After two indices so far apart, a third would be beyond 64 bits.
   const IndexSet far = IndexSet::strided(1, INT64_MAX - 2, 2);
   EXPECT_EQ(far.back(), last);
   EXPECT_EQ(far.count_below(last), 1);

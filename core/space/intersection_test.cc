@@ -13,9 +13,9 @@ namespace swath {
 namespace {
 
 using Kind = DimensionRule::Kind;
-using Positions = std::map<int64_t, std::pair<int64_t, int64_t>>;  // index to its positions in both sets
+using Positions = std::map<int64_t, std::pair<int64_t, int64_t>>;  // an index, and its positions in both sets
 
-// Every position of a piece; an index that comes twice is an error.
+// Every position of a piece; an index that occurs twice is an error.
 Positions positions_of(const std::vector<SharedPiece>& pieces, const IndexSet& from, const IndexSet& to) {
   Positions found;
   for (const SharedPiece& piece : pieces) {
@@ -96,7 +96,7 @@ TEST(Intersection, OfSixteenAndSixtyFourCyclicRanksIsOnePieceOrNothing) {
 }
 
 TEST(Intersection, RepeatsWithTheLeastCommonMultipleOfThePeriods) {
-  const int64_t elements = 24'000'000'000;  // were a piece made for every block, memory would not do
+  const int64_t elements = 24'000'000'000;  // one piece per block would not fit into memory
   const auto pieces = intersection(cyclic(elements, 4, 2, 0), cyclic(elements, 3, 2, 0));
   ASSERT_EQ(pieces.size(), 3);  // 0 1 2 | 8 | 18 19
   EXPECT_EQ(pieces[0].loops[0].count, elements / 24);

@@ -72,7 +72,7 @@ void expect_closed_forms(const ListedNest& listed, Random& random) {
   }
 }
 
-// A walk from `position` on meets all bytes in order.
+// A walk from `position` on visits all bytes in order.
 void expect_walk(const ListedNest& listed, int64_t position, Random& random) {
   const int64_t bytes = std::ssize(listed.offsets);
   NestCursor cursor(listed.nest, position);
@@ -158,8 +158,8 @@ TEST(Nest, MutatedBytesAreReadOrRefusedNeverMore) {
   EXPECT_GT(read, 0);
 }
 
-// Two equal levels are compared child by child wherever both are met: who sends one thing in many copies is refused
-// before that is to be done many times.
+// Equal levels are compared child by child. A sender of many copies of one level is refused before this comparison is
+// repeated many times.
 TEST(Nest, ALevelThatWasThereBeforeIsRefusedWhenItComes) {
   constexpr int64_t kBlock = 0;
   constexpr int64_t kStrided = 1;
@@ -210,7 +210,7 @@ TEST(Nest, EqualChildrenOfASequenceAreIndexed) {
 }
 
 TEST(Nest, MemoryIsWhatWasListed) {
-  // 4,000,000 blocks that are strided take what one takes.
+  // 4,000,000 strided blocks take as much memory as one.
   const Nest regular = Nest::strided(2000, 1 << 20, Nest::strided(2000, 32, Nest::block(8)));
   EXPECT_EQ(regular.runs(), 4'000'000);
   EXPECT_LT(regular.memory_bytes(), 2000);
@@ -242,7 +242,7 @@ TEST(Nest, OneThatBeginsBeforeByteZeroHasAllItsBytesBeforeTheEndOfAnyFile) {
 }
 
 TEST(Nest, DoublingLevelsNeitherBlowUpNorSlowDown) {
-  // Each level has the one below twice, and something between: 2^30 paths lead to the innermost.
+  // Each level has the next one twice, with a gap: 2^30 paths lead to the innermost.
   Nest nest = Nest::blocks(std::vector<int64_t>{0, 4}, std::vector<int64_t>{1, 2});
   Nest same = Nest::blocks(std::vector<int64_t>{0, 4}, std::vector<int64_t>{1, 2});
   for (int level = 0; level < 20; ++level) {

@@ -1,4 +1,4 @@
-// Servers without a store: threads that answer operations after a while, and count how many they have at a time.
+// Servers without a store: threads that answer operations after a delay, and count those in progress.
 #pragma once
 
 #include <algorithm>
@@ -76,7 +76,7 @@ class FakeOperation final : public ServedOperation {
  public:
   struct Options {
     std::string target = "server";
-    std::string error;  // that it ends with
+    std::string error;  // the error at the end of the operation
     std::vector<std::string>* completed = nullptr;
     int64_t bytes = 1 << 16;
   };

@@ -1,4 +1,4 @@
-// Plain lists for tests: every element one at a time, by the definitions and not by the closed forms that are tested.
+// Plain lists for tests: each element on its own, by the definitions and not by the closed forms under test.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace swath::testing {
 class Random {
  public:
   explicit Random(uint64_t seed) : engine_(seed) {}
-  // Both ends included.
+  // Both ends are included.
   int64_t between(int64_t low, int64_t high) {
     return low + static_cast<int64_t>(engine_() % static_cast<uint64_t>(high - low + 1));
   }
@@ -75,7 +75,7 @@ inline std::vector<int64_t> owned(const DimensionRule& rule, int64_t n, int64_t 
   return positions;
 }
 
-// What `rank` owns of each dimension of the selected array.
+// The indices that `rank` owns in each dimension of the selected array.
 inline std::vector<std::vector<int64_t>> owned(const Distribution& distribution, const Shape& shape, int rank) {
   std::vector<std::vector<int64_t>> sets(shape.size());
   const auto& ranks = distribution.ranks();
@@ -90,12 +90,12 @@ inline std::vector<std::vector<int64_t>> owned(const Distribution& distribution,
 }
 
 struct Element {
-  int64_t offset;  // in the file; -1: not in it
+  int64_t offset;  // in the file; -1: not stored
   int64_t memory;
   friend bool operator==(const Element& a, const Element& b) = default;
 };
 
-// Where every element of an array is in the file, by definition.
+// The position of every element of an array in the file, by definition.
 struct FilePositions {
   Shape shape;
   int64_t element_bytes = 1;
@@ -130,8 +130,8 @@ struct FilePositions {
   }
 };
 
-// Every element of the share, in C order of the selected array: its place in the file and in memory.
-// `strides`: bytes, of the kept dimensions; sets: the owned positions of each kept dimension.
+// Every element of the share, in C order of the selected array: its positions in the file and in memory. `strides`:
+// bytes, of the kept dimensions; sets: the owned positions of each kept dimension.
 inline std::vector<Element> elements(const FilePositions& file, const Selection& selection,
                                      const std::vector<std::vector<int64_t>>& sets,
                                      const std::vector<int64_t>& strides) {
@@ -169,7 +169,7 @@ inline std::vector<int64_t> c_strides(const Shape& shape, int64_t element_bytes)
   return strides;
 }
 
-// Strides of an array in any order, here and there with padding after a dimension.
+// Strides of an array in any order, sometimes with padding after a dimension.
 inline std::vector<int64_t> random_strides(Random& random, const Shape& shape, int64_t element_bytes, int padded) {
   std::vector<int64_t> strides(shape.size());
   int64_t span = element_bytes;
@@ -273,16 +273,16 @@ inline Distribution random_distribution(Random& random, const Shape& shape) {
   return Distribution(rules, grid, ranks);
 }
 
-// A share of an array in a file: what is asked for, and beside it the plain list of its elements.
+// A share of an array in a file: the request, and the plain list of its elements.
 struct ShareCase {
   FilePositions file;
   Selection selection;
   Part part;
-  std::vector<Element> list;  // sorted by file offset; elements that are not in the file left out
+  std::vector<Element> list;  // sorted by file offset, without elements that are not stored
   std::string text;
 };
 
-// `strided_memory`: memory in any order, padded, with negative strides; else C order and packed.
+// `strided_memory`: memory in any order, padded, with negative strides; if not, in C order and packed.
 inline ShareCase random_share(Random& random, FilePositions file, bool strided_memory) {
   ShareCase result;
   result.selection = random_selection(random, file.shape);

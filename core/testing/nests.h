@@ -1,4 +1,4 @@
-// Random nests, each beside the plain list of its bytes' offsets.
+// Random nests, each with the plain list of its bytes' offsets.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace swath::testing {
 
-// As many cases as SWATH_NEST_CASES asks for, or a few.
+// The number of cases that SWATH_NEST_CASES sets, or a few.
 inline int cases(int few) {
   const char* wanted = std::getenv("SWATH_NEST_CASES");
   return wanted != nullptr ? static_cast<int>(std::strtol(wanted, nullptr, 10)) : few;
@@ -24,7 +24,7 @@ struct ListedNest {
   int64_t low() const { return offsets.empty() ? 0 : *std::min_element(offsets.begin(), offsets.end()); }
   int64_t high() const { return offsets.empty() ? 0 : *std::max_element(offsets.begin(), offsets.end()) + 1; }
   int64_t span() const { return high() - low(); }
-  // This, and behind it the child at `displacement`.
+  // Appends the child at `displacement`.
   void append(const ListedNest& child, int64_t displacement) {
     for (const int64_t offset : child.offsets) offsets.push_back(displacement + offset);
   }
@@ -32,12 +32,12 @@ struct ListedNest {
 
 struct NestOptions {
   int depth = 3;
-  bool is_ascending = true;  // else anywhere, in any order, places twice
-  int64_t bytes_max = 2000;  // about
-  int64_t far = 0;           // now and then a hole of so many bytes
+  bool is_ascending = true;  // if not: in any order, and places may repeat
+  int64_t bytes_max = 2000;  // approximate
+  int64_t far = 0;           // sometimes a hole of this size
 };
 
-// A hole between two that ascend; or any distance.
+// A hole between two ascending blocks; or any distance.
 inline int64_t random_gap(Random& random, const NestOptions& options) {
   if (options.far > 0 && random.chance(5)) return options.far;
   return random.chance(30) ? 0 : random.between(0, 20);
@@ -62,7 +62,7 @@ inline ListedNest random_listed(Random& random, const NestOptions& options, bool
   inner.bytes_max = options.bytes_max / std::max<int64_t>(count, 1);
   std::vector<ListedNest> children;
   std::vector<int64_t> displacements;
-  int64_t end = random.between(0, 10);  // of what was placed so far
+  int64_t end = random.between(0, 10);  // of the blocks that were placed so far
   for (int64_t i = 0; i < count; ++i) {
     children.push_back(alike && i > 0 ? children[0] : random_nest(random, inner));
     int64_t at = end + random_gap(random, options) - children.back().low();

@@ -1,5 +1,5 @@
-// A store of objects without servers: a file that is counted, and asked, as a pool is. Lists and descriptions are cut
-// as they are for objects; what each request names is moved by another engine.
+// An object store without servers: a file that is accessed, and whose requests are counted, as in a pool. Lists and
+// descriptions are cut as for objects; another engine moves the bytes of each request.
 #pragma once
 
 #include <functional>
@@ -87,7 +87,7 @@ class ObjectEngine final : public Engine {
   }
   void wait(Counters& counters) override { background_.wait(counters); }
 
-  // Nothing that somebody else writes meanwhile is lost: here by a lock of the file, which is not counted.
+  // Other writers' bytes are not lost: this uses a lock of the file, which is not counted.
   void update(const Transfer& image, bool has_holes, const std::function<void(std::byte*)>& fill_in,
               Counters& counters) override {
     const auto held = engine_->lock(image.offset, image.offset + image.bytes);
@@ -98,7 +98,7 @@ class ObjectEngine final : public Engine {
   void resize(int64_t bytes) override { engine_->resize(bytes); }
   void sync() override { engine_->sync(); }
 
-  int64_t descriptions = 0;  // structured transfers that were carried out as described
+  int64_t descriptions = 0;  // structured transfers that were executed from their description
 
  private:
   std::vector<Transfer> pieces_of(const StructuredTransfer& structured, const RequestCut& cut, const Regions& all,
@@ -111,7 +111,7 @@ class ObjectEngine final : public Engine {
       unbounded.pieces_max = INT64_MAX;
       flatten(unbounded, slice, pieces, [] {});
     }
-    for (const Transfer& piece : pieces) {  // a request may name its own object's bytes only
+    for (const Transfer& piece : pieces) {  // a request may contain bytes of its own object only
       const StripePiece placed = stripes.piece_at(piece.offset, piece.bytes);
       if (placed.object != cut.object || placed.bytes != piece.bytes) {
         throw Error(ErrorKind::kInternal, "a request for object " + std::to_string(cut.object) + " names bytes of " +
@@ -138,7 +138,7 @@ class ObjectEngine final : public Engine {
 
   const std::unique_ptr<Engine> engine_;
   const Capabilities able_;
-  BackgroundBatch background_;  // last, so that its thread ends before what it uses
+  BackgroundBatch background_;  // declared last, so that its thread ends before the members that it uses
 };
 
 }  // namespace swath::testing

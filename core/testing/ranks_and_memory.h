@@ -1,4 +1,4 @@
-// Simulated ranks for tests, their memory, and the plain way to do what they do together.
+// Simulated ranks for tests, their memory, and a plain version of their joint operations.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ struct Machine {
   bool shared_memory = true;
   uint64_t seed = 0;
 
-  // What Request::messages says.
+  // The value of Request::messages.
   bool needs_messages() const { return ranks > 1 && (nodes > 1 || !shared_memory); }
   std::string text() const {
     return " on " + std::to_string(nodes) + " nodes" + (shared_memory ? "" : " without shared memory") + ", seed " +
@@ -36,7 +36,7 @@ inline Machine random_machine(Random& random, int ranks) {
           static_cast<uint64_t>(random.between(0, 1000))};
 }
 
-// What each rank threw. Afterwards all meet once more: whatever was thrown, they are still in step.
+// The error of each rank. Afterwards all ranks meet once more, which shows that they are still in step.
 inline std::vector<Error> on_all_ranks(const Machine& machine, const std::function<void(Comm&)>& body) {
   std::vector<Error> errors(static_cast<size_t>(machine.ranks), Error(ErrorKind::kNone, ""));
   Simulation simulation(machine.ranks, machine.nodes, machine.seed, machine.shared_memory);
@@ -72,7 +72,7 @@ inline Bytes random_bytes(Random& random, int64_t count) {
   return bytes;
 }
 
-// One rank's memory: a buffer a part, with bytes around the elements (and between them where they are strided).
+// The memory of one rank: a buffer for each part, with guard bytes around the elements, and between strided ones.
 class UserMemory {
  public:
   UserMemory(Random& random, const std::vector<PartCase>& parts, int64_t element_bytes) {

@@ -1,4 +1,4 @@
-// Whole requests of several ranks for tests, and beside each the plain list of which element is whose.
+// Whole requests of several ranks for tests, each with the plain list of its elements and their ranks.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace swath::testing {
 
 struct PartCase {
-  Part part;                    // placed in the caller's memory
+  Part part;                    // in the caller's memory
   std::vector<Element> list;    // sorted by file offset
   std::vector<Element> absent;  // elements that are not in the file
 };
@@ -25,7 +25,7 @@ struct RequestCase {
   std::shared_ptr<const Layout> layout;
   Decomposition decomposition = Decomposition::alone({});
   std::vector<std::vector<PartCase>> ranks;
-  std::vector<PartCase> together;  // the parts that Decomposition::together() has
+  std::vector<PartCase> together;  // the parts of Decomposition::together()
   std::string text;
 
   Request request(Direction direction, Method method = Method::kAuto, const Tuning& tuning = {}) const {
@@ -38,7 +38,7 @@ struct RequestCase {
     made.asked_tuning = AskedTuning::all();
     return made;
   }
-  // A file that holds every element of the array, and a few bytes more.
+  // The size of a file with every element of the array, and a few bytes more.
   int64_t file_bytes() const {
     int64_t end = file.origin;
     Shape index(file.shape.size(), 0);
@@ -80,7 +80,7 @@ inline std::vector<int64_t> sorted_offsets(const std::vector<PartCase>& parts) {
   return offsets;
 }
 
-// The elements of a part: the positions `sets` of a selection. `place_with` is what place_in_memory() wants for them.
+// The elements of a part: the positions `sets` of a selection. `place_with` is the argument for place_in_memory().
 struct PartElements {
   const Selection& selection;
   const Selection& place_with;
@@ -138,7 +138,7 @@ inline std::vector<std::vector<Box>> random_boxes(Random& random, const Shape& s
 
 struct CaseOptions {
   int ranks_max = 5;
-  bool strided_memory = false;     // any order, padded, negative strides; else packed in C order
+  bool strided_memory = false;     // any order, padded, negative strides; if not, packed in C order
   bool overlapping_boxes = false;  // for reads
 };
 
@@ -215,7 +215,7 @@ inline RequestCase random_request(Random& random, const CaseOptions& options) {
   return given;
 }
 
-// Sizes so small that a few hundred elements already take many windows, rounds, batches and cuts.
+// The sizes are so small that a few hundred elements take many windows, rounds, batches and cuts.
 inline Tuning random_tuning(Random& random) {
   Tuning tuning;
   tuning.sieve_bytes = random.one_of<int64_t>({1, 20, 64, 500, 4096, 4 << 20});

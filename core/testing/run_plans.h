@@ -1,4 +1,4 @@
-// Plans carried out by simulated ranks, and what they counted as text.
+// Plans that simulated ranks execute, and their counters as text.
 #pragma once
 
 #include <functional>

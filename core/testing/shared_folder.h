@@ -1,4 +1,4 @@
-// Tests only: a folder of shared memory of one test's own, which its processes use in place of the user's.
+// Tests only: each test has its own folder of shared memory, which its processes use instead of the user's.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ class OwnSharedFolder {
   OwnSharedFolder(const OwnSharedFolder&) = delete;
   OwnSharedFolder& operator=(const OwnSharedFolder&) = delete;
 
-  // Not made yet: Swath makes it.
+  // It does not exist yet: Swath makes it.
   std::string path() const { return around_ + "/own"; }
   int files() const {
     int count = 0;

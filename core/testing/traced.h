@@ -1,4 +1,4 @@
-// Work in a forked child, of which every system call is seen, and which is killed before one of them.
+// Runs work in a forked child, records all of its system calls, and can kill it before one of them.
 #pragma once
 
 #include <sys/prctl.h>
@@ -15,7 +15,7 @@
 
 namespace swath {
 
-// The kernel's struct ptrace_syscall_info; C libraries do not let <linux/ptrace.h> stand beside <sys/ptrace.h>.
+// The kernel's struct ptrace_syscall_info; C libraries do not allow <linux/ptrace.h> together with <sys/ptrace.h>.
 struct TracedCall {
   uint8_t op;  // 1: entry
   uint8_t padding[3];
@@ -26,8 +26,8 @@ struct TracedCall {
   uint64_t arguments[6];
 };
 
-// The system calls that work() makes, in a child that is killed with SIGKILL before the call number `killed_before`
-// (from 0), or ends by itself. Nothing where this process may not trace.
+// The system calls of work() in a child that is killed with SIGKILL before call number `killed_before` (from 0), or
+// that ends by itself. Nothing if this process may not trace.
 inline std::optional<std::vector<uint64_t>> trace(const std::function<void()>& work, size_t killed_before) {
   constexpr auto kGetSyscallInfo = static_cast<__ptrace_request>(0x420e);
   const pid_t child = ::fork();

@@ -13,7 +13,7 @@
 namespace swath {
 namespace {
 
-// Bytes a second that all streams together get from a target where so many are served at a time.
+// The bytes per second of all streams together, if the target serves this number of them at a time.
 using Throughput = std::function<double(double streams)>;
 
 constexpr double kMegabyte = 1e6;
@@ -26,13 +26,13 @@ double raid(double streams) {
   const double slower = streams < 1.5 ? 1.15 : streams < 3 ? 1.02 : streams < 6 ? 1 : streams < 12 ? 1.12 : 1.4;
   return 124 * kMegabyte / slower;
 }
-// The cluster's (figure 3(b)): 8.
+// The cluster's RAID (figure 3(b)): 8 streams are best.
 double nfs_raid(double streams) {
   const double slower = streams < 1.5 ? 1.24 : streams < 3 ? 1.14 : streams < 6 ? 1.03 : streams < 12 ? 1 : 1.1;
   return 45 * kMegabyte / slower;
 }
 
-// Streams that always want more, on a target of which only the throughput is known; time is counted, not waited for.
+// Streams that always have work, on a target of known throughput; time is counted, not waited for.
 class Hungry {
  public:
   explicit Hungry(int streams, double noise = 0.05, uint64_t seed = 1)
@@ -42,7 +42,7 @@ class Hungry {
   std::vector<Decision> decisions;
   bool from_device = true;
 
-  // How long so many bursts take.
+  // The time for this number of bursts.
   double run(const Throughput& throughput, int bursts) {
     const double begin = now_;
     for (int i = 0; i < bursts; ++i) one_burst(throughput);
@@ -90,7 +90,7 @@ struct Case {
   const char* name;
   Throughput throughput;
   int streams;
-  std::vector<int> limits;  // those that are right; 0: none
+  std::vector<int> limits;  // the right limits; 0: none
 };
 
 const std::vector<Case>& cases() {
@@ -121,7 +121,7 @@ TEST(Controller, CostsNearlyNothingWhereNoLimitHelps) {
   EXPECT_LE(streams.run(solid_state, 10000), 1.02 * best_static(solid_state, 16, 10000));
 }
 
-// Looking costs little too: 1 stream, at a third of the throughput, is measured for a few bursts only.
+// A bad limit costs little: 1 stream, at a third of the throughput, is measured for a few bursts only.
 TEST(Controller, WhatIsHopelessIsNotMeasuredForLong) {
   Hungry streams(16);
   EXPECT_LE(streams.run(solid_state, 500), 1.04 * best_static(solid_state, 16, 500));
@@ -183,7 +183,7 @@ TEST(Controller, LearnsNothingFromBurstsThatBeganUnderAnotherLimit) {
   }
 }
 
-// The program asks for no more than three streams while four are to be measured: the best so far is held.
+// The program uses at most three streams while four should be measured: the best limit so far stays.
 TEST(Controller, GivesUpMeasuringWhatTheApplicationDoesNotAskFor) {
   Controller controller;
   Decision decision;
@@ -220,7 +220,7 @@ TEST(Controller, WhatIsRememberedHoldsAtOnceAndIsDroppedWhereItIsWrong) {
   EXPECT_EQ(wrong.decisions.front().reason, Reason::kDrift);
 }
 
-// Held throughput that only wobbles is no reason to look again; neighbours are asked after ever longer times.
+// Small changes of the throughput start no new measurement; the neighbours are measured at ever longer intervals.
 TEST(Controller, AsksLessAndLessOftenWhileNothingChanges) {
   Hungry streams(16, 0.15);
   streams.run(raid, 5000);

@@ -22,7 +22,7 @@ class ServerTokensTest : public ::testing::Test {
   static ThrottleOptions reads(int32_t most) { return {.reads = StreamLimit::fixed(most)}; }
   static std::string name(size_t server) { return "rados:0123/osd." + std::to_string(server); }
 
-  // `count` operations at all servers in turns, beginning with `first`, as one transfer.
+  // One transfer with `count` operations at all servers in turn, beginning with `first`.
   static Counters transfer(std::vector<std::unique_ptr<FakeServer>>& servers, std::shared_ptr<ServerTurns> turns,
                            size_t first, int count) {
     Counters counters;
@@ -45,14 +45,14 @@ class ServerTokensTest : public ::testing::Test {
   OwnSharedFolder folder_;
 };
 
-// Each transfer comes to the servers in another order, which is where whoever kept a token while it waits for the next
-// one would stop for ever.
+// Each transfer uses the servers in another order: a transfer that kept a token while it waits for the next one would
+// cause a deadlock.
 TEST_F(ServerTokensTest, TransfersOverSeveralServersInAnyOrderKeepToTheLimitAndEnd) {
   auto all = servers(3, 1e-3);
   std::vector<std::future<Counters>> ranks;
   for (size_t rank = 0; rank < 6; ++rank) {
     ranks.push_back(std::async(std::launch::async, [&, rank] {
-      // Each has tokens of its own file, as ranks have.
+      // Each transfer has tokens from its own file, as ranks have.
       return transfer(all, std::make_shared<ServerTokens>("job", reads(2)), rank, 40);
     }));
   }
@@ -75,12 +75,12 @@ TEST_F(ServerTokensTest, AnAnsweredOperationHasNoTokenAlthoughNobodyHasLookedAtI
   Counters counters;
   auto tokens = std::make_shared<ServerTokens>("job", reads(1));
   InFlight idle(16, tokens, counters);
-  for (int i = 0; i < 3; ++i) {  // each but the first waits for the answer of the one before
+  for (int i = 0; i < 3; ++i) {  // each but the first waits until the one before is answered
     idle.begin(std::make_unique<FakeOperation>(idle.arrival(), *all[0], 0, FakeOperation::Options{.target = name(0)}));
   }
   EXPECT_EQ(transfer(all, tokens, 0, 5).read_requests, 5);
   EXPECT_EQ(all[0]->most(), 1);
-  EXPECT_LT(counters.read_requests, 3);  // the next one that begins completes those that are answered
+  EXPECT_LT(counters.read_requests, 3);  // the next operation completes those that were answered
   idle.finish();
   EXPECT_EQ(counters.read_requests, 3);
 }

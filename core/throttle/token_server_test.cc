@@ -35,7 +35,7 @@ class TokenServerTest : public testing::Test {
   }
 };
 
-// Other nodes are processes here that share nothing with this one but its address.
+// Here other nodes are processes that share only the address with this one.
 TEST_F(TokenServerTest, NodesShareOneToken) {
   constexpr int kNodes = 5;
   constexpr int kRounds = 10;
@@ -98,7 +98,7 @@ TEST_F(TokenServerTest, ATokenWhoseNodeDiesComesBack) {
   wait_until([&] { return tokens->status().reads.active == 0 && tokens->status().reads.waiting == 0; });
 }
 
-// Who waits in a long queue is told that it is not forgotten.
+// A client in a long queue gets messages that it is still in it.
 TEST_F(TokenServerTest, AQueueThatIsLongerThanThePatienceIsNoSilence) {
   const TokenServer server(tokens);
   const auto remote = RemoteTokens::open({"localhost", server.address().port, server.address().key}, "nfs server", 1.6);
@@ -121,7 +121,7 @@ TEST_F(TokenServerTest, ACoordinatorThatDoesNotAnswerHoldsUpNobodyForLong) {
   Grant grant = remote->acquire(kRead, kLarge, kOne, clock);
   EXPECT_EQ(grant.seat, -1);
   EXPECT_NEAR(grant.waited, 0.3, 0.2);
-  grant = remote->acquire(kRead, kLarge, kOne, clock);  // not asked again so soon
+  grant = remote->acquire(kRead, kLarge, kOne, clock);  // the server is not asked again so soon
   EXPECT_LT(grant.waited, 0.1);
   remote->give_back(grant, kBurst, true, clock);
   EXPECT_EQ(tokens->status().reads.active, 0);
@@ -140,7 +140,7 @@ TEST_F(TokenServerTest, ACoordinatorThatIsGoneHoldsUpNobody) {
   EXPECT_LT(grant.waited, 1);
 }
 
-// A forked child has the parent's connections and its server, without the threads.
+// A forked child has the parent's connections and its server, but not the threads.
 TEST_F(TokenServerTest, AForkedChildDisturbsNeitherTheServerNorAClient) {
   auto server = std::make_unique<TokenServer>(tokens);
   auto remote = RemoteTokens::open({"localhost", server->address().port, server->address().key}, "nfs server");
@@ -154,7 +154,7 @@ TEST_F(TokenServerTest, AForkedChildDisturbsNeitherTheServerNorAClient) {
     remote->give_back(grant, kBurst, true, real_clock());
     if (remote->acquire(kRead, kLarge, kOne, real_clock()).seat != -1 || own == remote) _exit(1);
     if (own->acquire(kRead, kLarge, StreamLimit::adaptive(), real_clock()).seat < 0)
-      _exit(2);  // of a connection of its own
+      _exit(2);  // the child uses its own connection
     remote.reset();
     _exit(0);
   }

@@ -33,7 +33,7 @@ constexpr int64_t kBurst = 4 << 20;
 
 class TokensTest : public testing::Test {
  protected:
-  // Of this test alone.
+  // The tokens of this test.
   std::shared_ptr<NodeTokens> open(const std::string& target = "disk") { return NodeTokens::open(scope_, target); }
 
  private:
@@ -120,7 +120,7 @@ TEST_F(TokensTest, MoreStreamsThanSeatsAreServedWithoutOne) {
   EXPECT_EQ(tokens->status().reads.active, 0);
 }
 
-// 16 processes, one token: every one gets its share, and nobody waits for longer than the others are served.
+// 16 processes, one token: all get the same share, and no process waits longer than one round of the others.
 TEST_F(TokensTest, ProcessesShareATokenFairly) {
   constexpr int kProcesses = 16;
   constexpr int kRounds = 20;
@@ -136,7 +136,7 @@ TEST_F(TokensTest, ProcessesShareATokenFairly) {
   for (std::atomic<int>& served : shared->served) {
     children.push_back(fork());
     if (children.back() != 0) continue;
-    const auto own = open();  // known before the fork: the same mapping
+    const auto own = open();  // opened before the fork: the same mapping
     for (int i = 0; i < kRounds; ++i) {
       const Grant grant = own->acquire(kRead, kLarge, StreamLimit::fixed(1), real_clock());
       const int active = ++shared->active;
@@ -181,7 +181,7 @@ TEST_F(TokensTest, ATokenWhoseHolderIsKilledComesBack) {
   tokens->give_back(grant, 0, false, real_clock());
 }
 
-// Killed at any moment, also in the middle of a change of the table.
+// Processes are killed at any moment, also during a change of the table.
 TEST_F(TokensTest, ProcessesKilledAnywhereLeaveTheTableInOrder) {
   const auto tokens = open();
   for (int i = 0; i < 60; ++i) {
@@ -214,7 +214,7 @@ TEST_F(TokensTest, WhoKeepsATokenForTooLongLosesIt) {
     const Grant grant = tokens->acquire(kRead, kLarge, StreamLimit::fixed(1), clock);
     served[comm.rank()] = clock.now();
     clock.sleep_until(clock.now() + (comm.rank() == 0 ? 1000 : 1));
-    tokens->give_back(grant, kBurst, true, clock);  // of rank 0: too late, and of no effect
+    tokens->give_back(grant, kBurst, true, clock);  // by rank 0: too late, so it has no effect
   });
   EXPECT_NEAR(served[1], 30, 1);
   EXPECT_NEAR(served[2], 31, 1);
@@ -222,7 +222,7 @@ TEST_F(TokensTest, WhoKeepsATokenForTooLongLosesIt) {
   EXPECT_EQ(tokens->status().reads.taken_back, 1);
 }
 
-// More ranks than tokens for a long time: everybody is served equally often, and waits no longer than the others take.
+// More ranks than tokens for a long time: all are served equally often, and wait at most one round.
 TEST_F(TokensTest, NobodyStarvesUnderALongLoad) {
   constexpr int kRanks = 24;
   const auto tokens = open();
@@ -244,7 +244,7 @@ TEST_F(TokensTest, NobodyStarvesUnderALongLoad) {
   EXPECT_GT(*least, 3600 * 3 / kRanks - 2);
 }
 
-// The whole of it in simulated time: a disk that one stream has for itself at 34 MB/s and several at 15 together.
+// The whole system in simulated time: a disk gives one stream 34 MB/s, and several streams 15 MB/s together.
 TEST_F(TokensTest, TheControllerFindsOneStreamForOneDisk) {
   const auto tokens = open();
   int active = 0;
@@ -285,11 +285,11 @@ TEST_F(TokensTest, FilesOfSharedMemoryGoWithTheirLastUser) {
   if (child == 0) {
     auto* leaked = new auto(NodeTokens::open("left by a child", "disk"));
     static_cast<void>(leaked);
-    _exit(0);  // nobody tidies up
+    _exit(0);  // nothing is released
   }
   waitpid(child, nullptr, 0);
   EXPECT_EQ(own.files(), 2);
-  const auto all = NodeTokens::status_of_all();  // which removes what nobody has open
+  const auto all = NodeTokens::status_of_all();  // this removes files that no process has open
   EXPECT_EQ(own.files(), 1);
   ASSERT_EQ(all.size(), 1U);
   EXPECT_EQ(all[0].target, "one");
@@ -323,7 +323,7 @@ TEST_F(TokensTest, StreamsAreOfProcessesThatLive) {
   EXPECT_EQ(tokens->streams(), 2);
   tokens->leave();
   tokens->leave();
-  tokens->leave();  // once too often
+  tokens->leave();  // one time too many
   EXPECT_EQ(tokens->streams(), 0);
 }
 
@@ -342,7 +342,7 @@ TEST_F(TokensTest, ATokenOfADeadProcessIsNotShownAsHeld) {
   EXPECT_EQ(all[0].reads.taken_back, 1);
 }
 
-// A forked child has everything of its parent's: what it does with it must not reach the parent.
+// A forked child has copies of all of its parent's objects: their use must not affect the parent.
 TEST_F(TokensTest, AForkedChildLeavesWhatItsParentHolds) {
   const OwnSharedFolder own;
   auto tokens = open();
@@ -360,7 +360,7 @@ TEST_F(TokensTest, AForkedChildLeavesWhatItsParentHolds) {
     if (tokens->status().target != "disk") _exit(2);
     {
       const auto anew = open();
-      anew->give_back(grant, kBurst, true, real_clock());  // still not the child's
+      anew->give_back(grant, kBurst, true, real_clock());  // it is still not the child's
       anew->leave();
       if (anew->status().reads.active != 1) _exit(3);
     }
@@ -412,7 +412,7 @@ TEST_F(TokensTest, AForkedChildHasTokensOfItsOwnWhichItSharesWithItsParent) {
   EXPECT_EQ(tokens->streams(), 1);
 }
 
-// Many threads have the tokens in use at every moment, also at that of the fork.
+// At every moment, also at the fork, some of many threads use the tokens.
 TEST_F(TokensTest, AChildForkedWhileThreadsUseTheTokensHangsNowhere) {
 #ifdef __SANITIZE_ADDRESS__
   GTEST_SKIP() << "a forked child may wait for ever for the lock of AddressSanitizer's allocator that a thread had";
@@ -434,7 +434,7 @@ TEST_F(TokensTest, AChildForkedWhileThreadsUseTheTokensHangsNowhere) {
     const pid_t child = fork();
     if (child == 0) {
       alarm(20);
-      open("disk0");  // in the parent somebody is about to, nearly always
+      open("disk0");  // at nearly every fork, a thread of the parent is in this call
       const auto own_tokens = tokens->for_this_process();
       const Grant grant = own_tokens->acquire(kRead, kLarge, StreamLimit::fixed(1), real_clock());
       own_tokens->give_back(grant, kBurst, true, real_clock());
@@ -446,9 +446,9 @@ TEST_F(TokensTest, AChildForkedWhileThreadsUseTheTokensHangsNowhere) {
   for (std::thread& thread : threads) thread.join();
 }
 
-// Whatever is written into the table, nobody reads or writes outside it, or waits for ever.
+// With any content of the table, no process reads or writes outside of it, or waits for ever.
 TEST_F(TokensTest, ATableOfNonsenseIsNoDanger) {
-  constexpr size_t kHead = 64;  // the mark and the mutex, which the system's library owns
+  constexpr size_t kHead = 64;  // the magic number and the mutex, which belongs to the system's library
   for (unsigned seed = 0; seed < 40; ++seed) {
     const OwnSharedFolder own;
     const auto tokens = open("disk" + std::to_string(seed));
