@@ -1,7 +1,7 @@
 """Copying an array into another layout within a budget of memory, and comparing two arrays.
 
 request ──▶ make_plan()   pure (copy_layout.py, one_pass.py, price.py, plan.py): tiles, passes, seconds
-        ──▶ journal       what is done, so that a copy that was killed goes on
+        ──▶ journal       the finished parts, so that a copy that was killed can continue
         ──▶ pipeline      read ahead, shuffle, write behind, write back
 """
 

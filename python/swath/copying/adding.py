@@ -1,7 +1,7 @@
-"""Variables that are copied into a file that exists, beside those that it holds.
+"""Variables that are copied into an existing file.
 
-The new file is the old one, copied, with the new variables in it; it takes the old one's name when all of it is there.
-So a copy that is killed leaves the old file as it was, and another call goes on, as with every copy.
+The new file is a copy of the old one with the new variables; it takes the old one's name when it is complete. So a copy
+that is killed leaves the old file as it was, and another call continues, as with every copy.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from swath.formats import pools
 
 
 def base_of(target: Any, names: tuple[str, ...] | None, options: TargetOptions) -> Base | None:
-    """Return the file that variables are added to, where they are named and a file of many variables has the name.
+    """Return the file that variables are added to, if variables are named and a file of many variables has the name.
 
-    They are named in the source, or one is in the target.
+    The names are those of the source, or one is the target's.
 
-    None where a new file is made, or where the file is of another format than is asked for.
+    Return None if a new file is made, or if the file has another format than the caller asked for.
     """
     if names is None and options.target_variable is None:
         return None
@@ -54,12 +54,12 @@ def format_of(base: Base) -> str:
 
 
 def added_to(base: Base, request: CopyRequest, wanted: tuple[str, ...]) -> CopyRequest:
-    """Return the request for the file with the new variables; coordinates that it has already stay as they are.
+    """Return the request for the file with the new variables; coordinates that exist already stay as they are.
 
     Args:
         base: the file.
         request: for a new file with the variables.
-        wanted: names of the source's variables that were asked for; the others go along as their coordinates.
+        wanted: names of the source's variables that the caller named; the other variables are their coordinates.
 
     Raises:
         ExistsError: the file has one of the wanted variables.
@@ -91,7 +91,7 @@ def _new_ones(base: Base, request: CopyRequest, wanted: tuple[str, ...]) -> Iter
 
 
 def add(base: Base, path: str, request: CopyRequest) -> None:
-    """Make the new file at `path`: the old one with the new variables, whose elements are not written."""
+    """Make the new file at `path`: the old one with the new variables, whose elements are not written yet."""
     base.copy_to(path)
     with open_file(path, mode="r+") as file:
         everything: tuple[Part | TextPart, ...] = (*request.parts, *request.texts)
@@ -105,7 +105,7 @@ def add(base: Base, path: str, request: CopyRequest) -> None:
 
 def _add(file: File, part: Part | TextPart) -> None:
     new = part.new
-    # Text in a Zarr store is written by zarr-python, which must find the array as long as it is to be.
+    # Text in a Zarr store is written by zarr-python, which must find the array in its final length.
     is_written_by_zarr = isinstance(part, TextPart) and formats.is_folder(file.format)
     rows = new.shape[0] if new.unlimited[:1] == (True,) and not is_written_by_zarr else None
     wanted = new if rows is None else dataclasses.replace(new, shape=(0, *new.shape[1:]))
@@ -117,7 +117,7 @@ def _add(file: File, part: Part | TextPart) -> None:
 
 
 def _along(base: Base, part: Part | TextPart) -> Any:
-    """Return the new variable, which grows along the dimensions of the file that grow. Raises ArgumentError."""
+    """Return the new variable, with the growing dimensions of the file. Raises ArgumentError."""
     new = part.new
     group = new.name.strip("/").rpartition("/")[0]
     grows = list(new.unlimited or (False,) * len(new.shape))
@@ -141,7 +141,7 @@ def _along(base: Base, part: Part | TextPart) -> Any:
 
 
 def _check_same(base: Base, part: Part | TextPart) -> None:
-    """Raise ArgumentError unless a coordinate has the same values in the file that exists."""
+    """Raise ArgumentError unless a coordinate has the same values in the existing file."""
     name = part.new.name.strip("/")
     with (
         open_array(base.path, name) as there,

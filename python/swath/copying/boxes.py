@@ -1,4 +1,4 @@
-"""An array cut into boxes that fit in memory. Pure."""
+"""Cuts an array into boxes that fit in memory. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Box = tuple[slice, ...]
 
 
 def boxes(shape: tuple[int, ...], chunks: tuple[int, ...] | None, elements_max: int) -> Iterator[Box]:
-    """Yield boxes of at most so many elements, in C order: of whole chunks where these fit.
+    """Yield boxes of at most `elements_max` elements, in C order; a box has whole chunks if they fit.
 
     >>> [(rows.start, rows.stop) for rows, _ in boxes((5, 4), (2, 4), 8)]
     [(0, 2), (2, 4), (4, 5)]
@@ -29,7 +29,7 @@ def boxes(shape: tuple[int, ...], chunks: tuple[int, ...] | None, elements_max: 
 
 
 def each_chunk(shape: tuple[int, ...], chunks: tuple[int, ...]) -> Iterator[Box]:
-    """Yield the box of each chunk, in C order, as far as the array reaches.
+    """Yield the box of each chunk, in C order, cut at the ends of the array.
 
     >>> [(rows.start, columns.stop) for rows, columns in each_chunk((3, 4), (2, 3))]
     [(0, 3), (0, 4), (2, 3), (2, 4)]
@@ -46,7 +46,7 @@ def each_chunk(shape: tuple[int, ...], chunks: tuple[int, ...]) -> Iterator[Box]
 
 
 def turned_back(box: Box, axes: tuple[int, ...]) -> Box:
-    """Return the box of the array whose dimension `axes[d]` is dimension d of the array that `box` is of."""
+    """Return the box in the array before the transpose: dimension d of `box` is dimension `axes[d]` there."""
     back = [slice(0)] * len(axes)
     for place, axis in enumerate(axes):
         back[axis] = box[place]

@@ -1,4 +1,4 @@
-"""Chunks, shards and orders of dimensions that are asked for by names of dimensions, for every variable at once. Pure.
+"""Chunks, shards and orders of dimensions that the caller gives by names of dimensions, for all variables. Pure.
 
 named = NamedLayout.of(axes=("lat", "lon", "time"), chunks={"time": 600, "lat": 45})
 named.axes(("time", "lat", "lon"))                      # (1, 2, 0)
@@ -16,19 +16,19 @@ from typing import Any
 from swath.errors import ArgumentError
 
 WHOLE = -1
-"""The length of a chunk that is as long as the dimension."""
+"""The length of a chunk that has the whole dimension."""
 Names = tuple[str, ...]
 Lengths = Mapping[str, int]
 
 
 @dataclasses.dataclass(frozen=True)
 class NamedLayout:
-    """What is asked for by names of dimensions; None is not asked for.
+    """The arguments that use names of dimensions; None if an argument is not given.
 
     Attributes:
         turned: the names in the order of the target's dimensions.
         ordered: the names from the slowest to the fastest dimension of the target's elements; or "C", or "F".
-        chunk: elements of a chunk along a dimension; of no dimension where there are to be no chunks.
+        chunk: elements of a chunk along a dimension; empty for arrays without chunks.
         shard: elements of a shard along a dimension.
     """
 
@@ -39,7 +39,7 @@ class NamedLayout:
 
     @staticmethod
     def of(*, axes: Any = None, order: Any = None, chunks: Any = None, shards: Any = None) -> NamedLayout:
-        """Return what the arguments of `swath.copy` ask for. Raises ArgumentError where one of them is no names."""
+        """Return the layout of the arguments of `swath.copy`. Raises ArgumentError if one of them has no names."""
         return NamedLayout(
             None if axes is None else _names("axes", axes),
             order if order in (None, "C", "F") else _names("order", order),
@@ -48,10 +48,10 @@ class NamedLayout:
         )
 
     def check(self, where: str, dimensions: Iterable[Sequence[str]]) -> None:
-        """Raise ArgumentError for a name that no variable has as a dimension, listing those that there are.
+        """Raise ArgumentError, with the list of existing names, if no variable has a dimension of a given name.
 
         Args:
-            where: what the variables are in, for messages.
+            where: the file of the variables, for messages.
             dimensions: of each variable.
         """
         there = list(dict.fromkeys(name for names in dimensions for name in names if name))
@@ -75,11 +75,11 @@ class NamedLayout:
                     )
 
     def axes(self, dimensions: Sequence[str]) -> tuple[int, ...]:
-        """Return which of a variable's dimensions each one of the target is."""
+        """Return the number of the source's dimension for each dimension of the target."""
         return permutation(dimensions, self.turned or ())
 
     def order(self, dimensions: Sequence[str]) -> tuple[int, ...] | None:
-        """Return the order of the elements of a target with these dimensions; None where none is asked for."""
+        """Return the order of the elements of a target with these dimensions; None if no order was given."""
         if self.ordered is None:
             return None
         if isinstance(self.ordered, str):
@@ -95,20 +95,20 @@ class NamedLayout:
         Args:
             dimensions: of the target.
             shape: of the target.
-            before: those that it would have without what is asked for: along the dimensions that are not named, these
-                lengths are kept. None for none: there a chunk is as long as the dimension.
+            before: the chunks without these arguments; dimensions that are not named keep these lengths. None for no
+                chunks: there a chunk is as long as the dimension.
         """
         return None if self.chunk == {} else _with(self.chunk, dimensions, shape, before)
 
     def shards(
         self, dimensions: Sequence[str], shape: Sequence[int], before: Sequence[int] | None, chunk: Sequence[int] | None
     ) -> tuple[int, ...] | None:
-        """Return the shards of a target: of those that are not asked for so many whole chunks as there were elements.
+        """Return the shards of a target; along dimensions without an argument they keep their number of chunks.
 
         Args:
             dimensions: of the target.
             shape: of the target.
-            before: those that it would have without what is asked for.
+            before: the shards without these arguments.
             chunk: its chunks.
         """
         if self.shard is not None and any(name in self.shard for name in dimensions):
@@ -119,7 +119,7 @@ class NamedLayout:
 
 
 def is_by_name(value: Any) -> bool:
-    """Return whether an argument `axes`, `order`, `chunks` or `shards` is about dimensions by their names."""
+    """Return whether an argument `axes`, `order`, `chunks` or `shards` uses names of dimensions."""
     if isinstance(value, Mapping):
         return True
     if isinstance(value, str) or not isinstance(value, Iterable):
@@ -128,12 +128,12 @@ def is_by_name(value: Any) -> bool:
 
 
 def is_none(chunks: Any) -> bool:
-    """Return whether an argument `chunks` is (), which asks for no chunks."""
+    """Return whether an argument `chunks` is (), which means no chunks."""
     return isinstance(chunks, Sequence) and len(chunks) == 0
 
 
 def permutation(dimensions: Sequence[str], names: Sequence[str]) -> tuple[int, ...]:
-    """Return the dimensions with those that are named in the order of the names; the others stay where they are.
+    """Return the dimensions with the named ones in the order of the names; the others keep their places.
 
     >>> permutation(("time", "level", "lat", "lon"), ("lat", "lon", "time"))
     (2, 1, 3, 0)

@@ -1,4 +1,4 @@
-"""Characters along the last dimension, as netCDF stores texts of fixed length, taken for texts. Pure."""
+"""Arrays of characters, as netCDF stores texts of fixed length, treated as arrays of texts. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from swath.formats import ChunkedLayout, Description, StridedLayout
 def text_of_characters(description: Description) -> Description:
     """Return an array of characters as one of texts of fixed length, without its last dimension: the same bytes.
 
-    Raises UnsupportedError where the bytes of a text do not follow each other.
+    Raises UnsupportedError if the bytes of a text are not contiguous.
     """
     length = description.shape[-1]
     dtype = np.dtype(f"S{length}")

@@ -1,4 +1,4 @@
-"""Chunks, shards and codecs of a copy: those that are asked for, else those of the source that the format has. Pure."""
+"""Chunks, shards and codecs of a copy: the caller's, or those of the source if the format has them. Pure."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from swath.formats.description import ChunkTable, Shards
 
 GROWING_CHUNK_BYTES_MAX = 4 << 20
 CODED_BYTES_MIN = 1 << 16
-"""Of an array without chunks that gets some where codecs are asked for: a smaller one gains nothing."""
+"""An array without chunks gets chunks for codecs only if it is at least this large: a smaller one gains nothing."""
 HDF5_OWN = {"zlib", "gzip", "shuffle", "fletcher32"}
 """Codecs that every reader of HDF5 has, and Zarr, too."""
 NETCDF4_BRINGS = {"zstd", "blosc"}
-"""Codecs that readers of netCDF-4 have besides."""
+"""Codecs that readers of netCDF-4 also have."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Into:
-    """What every variable is copied into: the target, its format and dimensions, and what is asked for."""
+    """The target of all variables: its format and dimensions, and the caller's options."""
 
     path: str
     kind: str
@@ -39,9 +39,9 @@ class Into:
 
 
 def order_of(source: Description, kind: str, axes: tuple[int, ...]) -> tuple[int, ...]:
-    """Return in which order chunks have their elements: a format of chunks that are files can have any.
+    """Return the order of elements in a chunk: a format whose chunks are files allows any order.
 
-    It is that of the source, where its dimensions are not turned.
+    It is the source's order, if its dimensions are not transposed.
     """
     ordered = tuple(range(len(source.shape)))
     if not formats.is_folder(kind) or not isinstance(source.layout, CodedLayout) or axes != ordered:
@@ -59,13 +59,13 @@ class Before:
 
     @staticmethod
     def of(source: Description, variable: Variable, axes: tuple[int, ...], kind: str) -> Before:
-        """Return those of a variable, as far as a format has such."""
+        """Return those of a variable, if the format has them."""
         stated = None if variable.chunks is None else tuple(variable.chunks[a] for a in axes)
         return Before(chunks_of(source, axes) or stated, shards_of(source, axes, kind))
 
 
 def shards_of(source: Description, axes: Sequence[int], kind: str) -> tuple[int, ...] | None:
-    """Return the shards of a source in the dimensions of the target; None where it, or the format, has none."""
+    """Return the shards of a source in the dimensions of the target; None if it, or the format, has none."""
     layout = source.layout
     if not isinstance(layout, CodedLayout) or not isinstance(layout.places, Shards) or not formats.has_shards(kind):
         return None
@@ -73,7 +73,7 @@ def shards_of(source: Description, axes: Sequence[int], kind: str) -> tuple[int,
 
 
 def chunked(new: NewArray, source: Description, before: Before, into: Into) -> NewArray:
-    """Return it with chunks, shards and codecs: those asked for, else those of the source that the format has."""
+    """Return the array with chunks, shards and codecs: the caller's, or those of the source that the format has."""
     kind = into.kind
     if not formats.has_chunks(kind):
         return new
@@ -98,7 +98,7 @@ def variable_of_its_dimension(new: NewArray) -> bool:
 
 
 def _chunked_hdf5(new: NewArray, chunks: tuple[int, ...] | None, layout: Layout, into: Into) -> NewArray:
-    """Return an array of HDF5 or netCDF-4 with chunks where the source has some, or it grows, or is to be coded."""
+    """Return an array of HDF5 or netCDF-4; it has chunks if the source has chunks, if it grows, or if it has codecs."""
     kind, asked = into.kind, into.codecs
     grows = new.unlimited or (False,) * len(new.shape)
     if not new.shape:
@@ -112,26 +112,26 @@ def _chunked_hdf5(new: NewArray, chunks: tuple[int, ...] | None, layout: Layout,
     elif asked and new.nbytes >= CODED_BYTES_MIN:
         chunks, _ = formats.new_chunks("hdf5", new.shape, new.dtype, None, None, asked)
     if chunks is None:
-        return dataclasses.replace(new, maxshape=())  # only chunks can become more
+        return dataclasses.replace(new, maxshape=())  # only an array with chunks can grow
     codecs = filters_for(kind, layout, new.dtype.itemsize) if asked is None else asked
     return dataclasses.replace(new, chunks=chunks, codecs=codecs or None)
 
 
 def filters_for(kind: str, layout: Layout, itemsize: int) -> Any:
-    """Return codecs for HDF5: the source's, or deflate, which every reader has, in place of what only others have."""
+    """Return codecs for HDF5: the source's; deflate, which every reader has, replaces codecs that readers may lack."""
     if not isinstance(layout, (CodedLayout, LibraryLayout)) or layout.codecs == ():
         return None
     names = {codec.name for codec in layout.codecs or ()}
     known = HDF5_OWN
     if not isinstance(layout, CodedLayout) or isinstance(layout.places, ChunkTable):
-        # Whoever reads the source has its filters.
+        # A reader of the source has its filters.
         known = HDF5_OWN | NETCDF4_BRINGS if kind == "netcdf4" else names
     found = codecs_for(kind, layout, itemsize) if names <= known else None
     return found or (["shuffle", "zlib"] if itemsize > 1 else ["zlib"])
 
 
 def codecs_for(kind: str, layout: Layout, itemsize: int) -> Any:
-    """Return the source's codecs as `swath.create` takes them, where the format has all of them; None for its own."""
+    """Return the source's codecs for `swath.create`, if the format has all of them; None for the default."""
     if not isinstance(layout, (CodedLayout, LibraryLayout)) or layout.codecs is None:
         return None
     if isinstance(layout, LibraryLayout) and not layout.codecs:
@@ -147,7 +147,7 @@ def codecs_for(kind: str, layout: Layout, itemsize: int) -> Any:
 def chunks_of_text(
     new: NewArray, unlimited: tuple[bool, ...], chunks: tuple[int, ...] | None, kind: str
 ) -> tuple[int, ...] | None:
-    """Return the chunks of text of variable length: `chunks`, those of the source, where there are some."""
+    """Return the chunks of text of variable length: `chunks`, those of the source, if there are any."""
     if not new.shape or kind.partition(":")[0] == "netcdf-classic":
         return None
     if chunks is not None and 0 not in chunks:

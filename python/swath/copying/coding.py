@@ -1,4 +1,4 @@
-"""What decoding the source of a copy and encoding its target cost: measured on some elements, or the profile's."""
+"""The costs of decoding the source of a copy and encoding its target, measured or from the profile."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from swath.formats.description import Codec
 from swath.ranks.ranks import Ranks
 
 MEASURED_ALIKE = 3
-"""Of arrays that are coded alike so many are measured: a file may have thousands."""
+"""Of arrays with the same codecs only this many are measured: a file may have thousands."""
 
 Coded = tuple[tuple[Codec, ...], tuple[Codec, ...], str]
 """Codecs of a source and of its target, and the dtype of the elements."""
 
 
 class CodingCosts:
-    """Adds to the costs of a copy what decoding a source and encoding a target cost.
+    """Adds the costs of decoding a source and encoding a target to the costs of a copy.
 
-    They are measured on some elements of a source that is large enough, as data and levels of codecs differ by a factor
-    of ten; else they are the profile's.
+    They are measured on some elements if the source is large enough, since data and levels of codecs change them by a
+    factor of ten; otherwise they come from the profile.
 
     Args:
-        costs: without them.
+        costs: without coding.
         profile: of the store of the target.
     """
 
@@ -57,7 +57,7 @@ class CodingCosts:
         if part.target_side.nbytes >= coding_cost.MEASURED_BYTES_MIN:
             of_alike = self._measured.setdefault(coded, [])
             if len(of_alike) < MEASURED_ALIKE:
-                with contextlib.suppress(Error, OSError):  # the copy itself says what is wrong
+                with contextlib.suppress(Error, OSError):  # the copy itself reports the error
                     of_alike.append(_measured(part, coded))
             if of_alike:
                 decoding, encoding = zip(*of_alike, strict=True)
@@ -68,7 +68,7 @@ class CodingCosts:
 def with_coding_of_profile(
     costs: Costs, profile: _core.Profile, source: Sequence[Codec], target: Sequence[Codec]
 ) -> Costs:
-    """Return the costs with those of decoding and encoding by these codecs, as the profile has them."""
+    """Return the costs with those of decoding and encoding by these codecs, from the profile."""
     decode, encode = _seconds_of_profile(profile, source, target)
     return dataclasses.replace(costs, decode=decode, encode=encode)
 
@@ -81,7 +81,7 @@ def _seconds_of_profile(
 
 
 def _measured(part: Part, coded: Coded) -> tuple[float, float]:
-    """Return the seconds a byte of decoding the source, and of encoding the target."""
+    """Return the seconds per byte of decoding the source, and of encoding the target."""
     source, target, _ = coded
     decoding = encoding = None
     described = formats.describe_again(part.source)
@@ -96,7 +96,7 @@ def _measured(part: Part, coded: Coded) -> tuple[float, float]:
 
 
 def _chunk_of_target(part: Part) -> tuple[int, ...]:
-    """Return the extents of a chunk of the target in the dimensions of the source."""
+    """Return the lengths of the target's chunk in the dimensions of the source."""
     assert part.new.chunks is not None
     place = {axis: d for d, axis in enumerate(part.axes)}
     return tuple(part.new.chunks[place[axis]] for axis in range(len(part.axes)))
@@ -112,13 +112,13 @@ def _as_written(sample: npt.NDArray[Any], part: Part) -> npt.NDArray[Any]:
 
 
 def codecs_of_source(source: Description) -> tuple[Codec, ...]:
-    """Return what the chunks of an array are coded with; () where its bytes are plain, or only a library has them."""
+    """Return the codecs of an array's chunks; () if they are not coded, or if only a library can decode them."""
     layout = source.layout
     return tuple(layout.codecs) if isinstance(layout, CodedLayout) else ()
 
 
 def codecs_of_target(part: Part) -> tuple[Codec, ...]:
-    """Return what the chunks of the target will be coded with."""
+    """Return the codecs of the target's chunks."""
     if part.new.chunks is None:
         return ()
     return formats.check_codecs(part.format, part.new.codecs, part.dtype.itemsize)

@@ -1,4 +1,4 @@
-"""Comparing two arrays, whatever their files are like, in bounded memory; see verify.py for whole files."""
+"""Compares two arrays in files of any format, in bounded memory; verify.py compares whole files."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ from swath.ranks.ranks import Ranks
 NUMBERS = "biufc"
 ValuesAt = Callable[[tuple[int, ...]], tuple[Any, Any]]
 WITHOUT_VALUE = "fcmM"
-"""Kinds that have a NaN, or a NaT, which is unequal to itself."""
+"""The kinds of dtypes that have a NaN or NaT, which is unequal to itself."""
 PIECE_ELEMENTS = 1 << 16
-"""Are compared at once: masks and converted values of so many elements stay in a core's cache."""
+"""The elements that are compared at once: their masks and converted values fit into a core's cache."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Comparison:
-    """Whether two arrays are the same.
+    """The result of the comparison of two arrays.
 
     Attributes:
         equal: same shape, and every element has the same value (a NaN is equal to a NaN, also in a field).
-        elements: that were compared.
-        differing: how many of them differ.
-        first_index: of the first that differs, in C order; None where none does.
-        first_values: both values there, as plain Python values or text; None where none differs.
-        reason: why they are not equal where no element tells it: their shapes.
+        elements: the number of compared elements.
+        differing: the number of elements that differ.
+        first_index: the index of the first difference in C order; None if there is none.
+        first_values: both values there, as plain Python values or text; None if there is none.
+        reason: why the arrays are not equal, if their shapes differ and no elements were compared.
     """
 
     equal: bool
@@ -91,11 +91,11 @@ def compare_arrays(
     if shape != second.shape:
         return Comparison(False, 0, reason=f"shapes {shape} and {second.shape}")
     side_a, side_b = Side.of(first).permuted(turned), Side.of(second)
-    # Both are read: two tiles at a time of each, no slabs.
+    # Both sides are read: two tiles at a time of each, no slabs.
     numbers = _core.default_profile().to_dict()
     costs = Costs.of({**numbers, "source": "stated defaults"})
     plan = make_plan(side_a, side_b, budget_bytes=max(how.memory // 2, 4096), costs=costs).passes[-1]
-    if plan.source is not side_a:  # of two passes the second reads a scratch file
+    if plan.source is not side_a:  # with two passes, the second one reads a scratch file
         plan = dataclasses.replace(plan, source=side_a)
     title = f"verify {first.name} {second.name}"
     watched = Progress(plan.target.nbytes // ranks.size)
@@ -120,20 +120,20 @@ def compare_arrays(
 
 @dataclasses.dataclass
 class Found:
-    """How many elements differ, and which is the first of them, with both values."""
+    """The number of elements that differ, and the first of them with both values."""
 
     differing: int = 0
     index: tuple[int, ...] | None = None
     values: tuple[Any, Any] | None = None
 
     def add(self, differing: int, index: tuple[int, ...], values: tuple[Any, Any]) -> None:
-        """Add what differs in another part."""
+        """Add the differences of another part."""
         self.differing += differing
         if self.index is None or index < self.index:
             self.index, self.values = index, values
 
     def add_box(self, differs: npt.NDArray[np.bool_], begin: Sequence[int], values_at: ValuesAt) -> None:
-        """Add what differs in a box that begins at an index; `values_at` gives both values at an index of the box."""
+        """Add the differences in a box that begins at `begin`; `values_at` gives both values at an index of the box."""
         count = int(np.count_nonzero(differs))
         if count:
             inside = np.unravel_index(int(np.argmax(differs)), differs.shape) if differs.ndim else ()
@@ -142,7 +142,7 @@ class Found:
 
 
 def merged(of_ranks: list[Found]) -> Found:
-    """Return what all ranks have found together."""
+    """Return the result of all ranks together."""
     found = Found()
     for one in of_ranks:
         if one.index is not None and one.values is not None:
@@ -151,7 +151,7 @@ def merged(of_ranks: list[Found]) -> Found:
 
 
 def _compare(plan: Pass, tiles: tuple[Tiles, Tiles], ranks: Ranks, watched: Progress) -> Found:
-    """Compare this rank's tiles."""
+    """Compare the tiles of this rank."""
     found = Found()
     buffers = [np.empty(math.prod(plan.tile) * side.itemsize, np.uint8) for side in (plan.source, plan.target)]
     for index in range(ranks.rank, plan.tiles, ranks.size):
@@ -169,7 +169,7 @@ def _compare_piece(a: Elements, b: Elements, begin: list[int], found: Found) -> 
 
 
 def _plain(value: Any) -> Any:
-    """Return one element as plain Python values, also where a structure holds arrays."""
+    """Return one element as plain Python values, even if a structure holds arrays."""
     if value.dtype.names is not None:
         return tuple(_plain(value[name]) for name in value.dtype.names)
     return value.tolist()
@@ -181,7 +181,7 @@ def _check_comparable(a: np.dtype[Any], b: np.dtype[Any]) -> None:
 
 
 def _are_comparable(a: np.dtype[Any], b: np.dtype[Any]) -> bool:
-    """Return whether dtypes compare: structures field by field, wherever their fields lie."""
+    """Return whether dtypes can be compared: structures field by field, at any offsets."""
     if a.shape != b.shape or a.names != b.names:
         return False
     if a.subdtype is not None:
@@ -194,7 +194,7 @@ def _are_comparable(a: np.dtype[Any], b: np.dtype[Any]) -> bool:
 
 
 def differing_elements(a: Elements, b: Elements) -> npt.NDArray[np.bool_]:
-    """Return where elements differ: in any field, any place of an array in it, real or imaginary part."""
+    """Return where elements differ: in any field, in any element of an array in it, in the real or imaginary part."""
     if a.dtype.names is not None:
         differs = np.zeros(a.shape, np.bool_)
         for name in a.dtype.names:
@@ -211,7 +211,7 @@ def differing_elements(a: Elements, b: Elements) -> npt.NDArray[np.bool_]:
 
 
 def _pieces(extents: tuple[int, ...]) -> Iterator[tuple[Any, ...]]:
-    """Yield boxes of about PIECE_ELEMENTS elements, as near to cubes as can be: neither side's order is favoured."""
+    """Yield boxes of about PIECE_ELEMENTS elements that are nearly cubes: they suit both sides' orders equally."""
     steps = list(extents)
     while math.prod(steps) > PIECE_ELEMENTS:
         longest = max(range(len(steps)), key=steps.__getitem__)

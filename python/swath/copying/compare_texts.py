@@ -1,4 +1,4 @@
-"""Comparing texts of variable length with texts, or with characters along one more dimension, piece by piece."""
+"""Compares texts of variable length with texts, or with characters along one more dimension, piece by piece."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from swath.formats import Description
 
 
 def compare_texts(both: tuple[Description, Description], axes: tuple[int, ...] | None, how: HowToCompare) -> Comparison:
-    """Compare two arrays of which one at least is of text of variable length. Collective."""
+    """Compare two arrays, at least one of which has text of variable length. Collective."""
     ranks = how.ranks
     sides = Texts(both[0], like=both[1]), Texts(both[1], like=both[0])
     for side in sides:

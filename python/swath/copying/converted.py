@@ -1,4 +1,4 @@
-"""Attributes of elements that get another dtype: those that say what elements mean go along, or are refused. Pure."""
+"""Attributes of elements that get another dtype: those with the type of the elements are converted or refused. Pure."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _NUMBERS = "iuf"
 
 
 def attributes_as(attributes: Attributes, source: np.dtype[Any], wanted: np.dtype[Any], name: str) -> Attributes:
-    """Return the attributes of elements of dtype `source` that become `wanted`, those of their type in the new one.
+    """Return the attributes of elements of dtype `source` that become `wanted`; values of their type are converted.
 
-    A missing value is rounded as the elements are, so that it is still equal to them.
+    A missing value is rounded like the elements, so that it is still equal to them.
 
-    Raises ArgumentError where missing elements would become the value of others, or bits would mean another number.
+    Raises ArgumentError if missing elements would get the value of others, or if bits would mean another number.
     """
     if source.kind not in _NUMBERS or wanted.kind not in _NUMBERS:
         return attributes
@@ -52,5 +52,5 @@ def _as(attribute: str, value: Any, wanted: np.dtype[Any], name: str) -> Any:
 
 
 def _is_rounded(numbers: np.ndarray[Any, Any], found: np.ndarray[Any, Any]) -> bool:
-    """Return whether floats are the same but for their digits."""
+    """Return whether floats are equal except for rounding."""
     return bool((np.isfinite(numbers.astype("f8")) == np.isfinite(found)).all())

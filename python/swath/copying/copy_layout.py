@@ -1,4 +1,4 @@
-"""How the bytes of an array follow each other in a file, as far as planning a copy needs to know it. Pure."""
+"""The order of an array's bytes in a file, as far as the plan of a copy needs it. Pure."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from swath.formats.description import (
 Extents = tuple[int, ...]
 
 CHUNK_COPIES = 4
-"""Of a chunk, while a thread moves it: decoded, stored, and between two codecs."""
+"""The copies of a chunk while a thread moves it: decoded, stored, and between two codecs."""
 GATHERED_BYTES = 2 << 20
-"""Of a thread that makes files: small pieces before they are written, and what a compressor works with."""
+"""Memory of a thread that makes files: small pieces before their write, and a compressor's buffers."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,16 +31,16 @@ class Side:
     Attributes:
         shape: in elements.
         itemsize: bytes of an element.
-        order: the dimensions from slowest to fastest; of chunks, inside a chunk and from chunk to chunk.
+        order: the dimensions from slowest to fastest; with chunks, inside a chunk and from chunk to chunk.
         strides: bytes from one index to the next; None for chunks.
-        chunk: elements of a chunk along each dimension; None where there are no chunks. Chunks are taken to follow each
-            other in `order`. Of a target of shards, those: they are replaced as a whole.
-        has_table: whether a table says where each chunk is.
-        whole_chunks: whether chunks are moved whole: read, because they are compressed; written, because they are
+        chunk: elements of a chunk along each dimension; None for no chunks. The plan assumes that chunks follow each
+            other in `order`. For a target with shards, the shards: they are replaced as a whole.
+        has_table: whether a table has the offset of each chunk.
+        whole_chunks: whether chunks are moved as a whole: read, because they are compressed; written, because they are
             files of their own.
-        is_compressed: whether bytes are decoded, or encoded, on the way.
-        worker_bytes: of memory that one thread needs to move chunks through; 0 where the engine moves bytes.
-        through_library: only the format's own library reaches the bytes.
+        is_compressed: whether bytes are decoded or encoded.
+        worker_bytes: memory of one thread that moves chunks; 0 if the engine moves the bytes.
+        through_library: whether only the format's own library can read or write the bytes.
     """
 
     shape: Extents
@@ -62,12 +62,12 @@ class Side:
 
     @staticmethod
     def chunked(shape: Sequence[int], itemsize: int, chunk: Sequence[int]) -> Side:
-        """Return a side of chunks in C order, each where a table says: mostly one behind the other."""
+        """Return a side of chunks in C order with a table of offsets: most chunks follow each other."""
         return dataclasses.replace(Side.tiled(shape, itemsize, chunk), has_table=True)
 
     @staticmethod
     def tiled(shape: Sequence[int], itemsize: int, chunk: Sequence[int]) -> Side:
-        """Return a side of chunks in C order, one behind the other."""
+        """Return a side of chunks in C order that follow each other."""
         return Side(tuple(shape), itemsize, tuple(range(len(shape))), None, tuple(chunk))
 
     @staticmethod
@@ -80,7 +80,7 @@ class Side:
         unit: Sequence[int] | None = None,
         is_compressed: bool,
     ) -> Side:
-        """Return a side of chunks that threads move one by one, each in a file; `unit`: what is moved whole."""
+        """Return a side of chunks, each in a file, which threads move one by one; `unit`: what is moved as a whole."""
         worker = CHUNK_COPIES * math.prod(chunk) * itemsize
         if unit is not None:
             worker += min(GATHERED_BYTES, 2 * math.prod(unit) * itemsize)
@@ -90,7 +90,7 @@ class Side:
 
     @staticmethod
     def of(description: Description) -> Side:
-        """Return the array of an existing file, which is read."""
+        """Return the side of an existing array, which is read."""
         shape, itemsize, layout = description.shape, description.dtype.itemsize, description.layout
         ndim = len(shape)
         if isinstance(layout, CodedLayout):
@@ -136,15 +136,15 @@ class Side:
 
     @property
     def table_entries(self) -> int:
-        """Entries of the table of chunks, 0 without one."""
+        """Entries of the table of chunks; 0 without a table."""
         if self.chunk is None or not self.has_table:
             return 0
         return math.prod(-(-n // c) for n, c in zip(self.shape, self.chunk, strict=True))
 
     def run_bytes(self, extents: Extents) -> int:
-        """Return bytes of one contiguous run of a box of these extents that begins where a run (or a chunk) begins.
+        """Return the bytes of one contiguous run of a box of these lengths that begins where a run (or a chunk) begins.
 
-        A run goes on from one dimension to the next slower one for as long as the box has all of the faster ones.
+        A run continues from one dimension to the next slower one as long as the box has all of the faster ones.
         Shape (6, 8) of 4 bytes in C order: a box of (3, 5) has runs of 20 bytes, one of (3, 8) a single run of 96.
         """
         if self.chunk is None:
@@ -169,13 +169,13 @@ class Side:
         return run
 
     def rounded(self, extents: Extents) -> Extents:
-        """Return extents rounded up to whole chunks, where there are chunks, within the shape."""
+        """Return lengths rounded up to whole chunks, if there are chunks, within the shape."""
         if self.chunk is None:
             return extents
         return tuple(min(n, -(-e // c) * c) for e, c, n in zip(extents, self.chunk, self.shape, strict=True))
 
     def box_of(self, elements: int) -> Extents:
-        """Return the extents of a box of about `elements` elements that has the longest runs."""
+        """Return the lengths of a box of about `elements` elements that has the longest runs."""
         if self.chunk is None:
             return self._grown(elements, (1,) * len(self.shape))
         chunk = tuple(min(c, n) for c, n in zip(self.chunk, self.shape, strict=True))
@@ -186,7 +186,7 @@ class Side:
         return inside._grown(elements, (1,) * len(chunk))
 
     def _grown(self, count: int, unit: Extents) -> Extents:
-        """`count` units, put beside each other along the fastest dimension, then along the next."""
+        """Return `count` units, placed side by side along the fastest dimension, then along the next one."""
         extents = list(unit)
         for d in reversed(self.order):
             units = -(-self.shape[d] // max(unit[d], 1))
@@ -199,13 +199,13 @@ class Side:
 
 
 def same_order(a: Side, b: Side, extents: Extents) -> bool:
-    """Return whether elements of a box of these extents follow each other in the same order on both sides."""
+    """Return whether elements of a box of these lengths are in the same order on both sides."""
     long = [d for d, extent in enumerate(extents) if extent > 1]
     return [d for d in a.order if d in long] == [d for d in b.order if d in long]
 
 
 def pieces(shape: Extents, extents: Extents) -> Iterator[tuple[int, Extents]]:
-    """(how many, their extents) of the boxes that a shape is cut into: whole ones, and ragged ones at the ends.
+    """Yield (number, lengths) of the boxes that a shape is cut into: whole boxes, and smaller ones at the ends.
 
     Shape (5, 4) by (2, 4): two of (2, 4), one of (1, 4).
     """

@@ -1,4 +1,4 @@
-"""What a copy is priced by: a few numbers of the store's profile. Pure."""
+"""The numbers of the store's profile that give the price of a copy. Pure."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ Curve = tuple[tuple[float, float], ...]
 PAGE_BYTES = 4096
 MERGE_BYTES = 1 << 30
 MERGE_PART = 16
-"""So much of the target may wait in the page cache until it is contiguous: 1 GiB, at most a sixteenth of the available
-memory. Linux begins to write by itself, in no useful order, at a tenth."""
+"""This much of the target may wait in the page cache until it is contiguous: at most a sixteenth of the available
+memory, and 1 GiB. Linux itself begins to write at a tenth, in no useful order."""
 
 AHEAD_PART = 4
-"""So much of the available memory may hold what will be read by and by."""
+"""This part of the available memory may hold bytes of the source before they are read."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,19 +24,19 @@ class Costs:
     """Seconds and bytes.
 
     Attributes:
-        source: where the numbers come from, for explanations.
-        cores: that may copy at the same time.
-        read, write: seconds of one request from and to the device by its bytes, one following the other.
-        read_jump: seconds more of a request that does not follow the one before, with many in flight.
-        write_jump: the same of a write.
-        cache_read, cache_write: seconds of one request that meets the page cache.
-        shuffle_byte: of bringing one byte into another order in memory.
-        sync: of a sync with little left to write.
-        decode, encode: of one core, of decoding one byte of elements of the source, and encoding one of the target.
-        merge_bytes: how much of the target the page cache may hold back until it is contiguous.
-        ahead_bytes: how much of the source it may hold before it is read; 0 where it holds all of it.
+        source: the origin of the numbers, for explanations.
+        cores: the number of cores that may copy at the same time.
+        read, write: seconds of one device request by its bytes, if it follows the last one.
+        read_jump: additional seconds of a request that does not follow the last one, with many in flight.
+        write_jump: the same for a write.
+        cache_read, cache_write: seconds of one request that uses the page cache.
+        shuffle_byte: seconds to move one byte into another order in memory.
+        sync: seconds of a sync with little left to write.
+        decode, encode: seconds of one core to decode one byte of the source, and to encode one of the target.
+        merge_bytes: the bytes of the target that the page cache may keep until they are contiguous.
+        ahead_bytes: the bytes of the source that it may hold before they are read; 0 if it holds all of it.
         workers: processes of each node that share the tiles.
-        nodes: on which they are.
+        nodes: the number of nodes.
     """
 
     source: str
@@ -62,7 +62,7 @@ class Costs:
 
         Args:
             numbers: of the profile.
-            available_bytes: memory that the page cache may use; None where it is not known.
+            available_bytes: memory that the page cache may use; None if it is not known.
             cached: the source is in the page cache.
         """
 
@@ -89,7 +89,7 @@ class Costs:
 
 
 def at(curve: Curve, x: float) -> float:
-    """Return the curve at x: straight lines between its points, constant before, in proportion beyond them."""
+    """Return the curve at x: linear between its points, constant before the first, proportional after the last."""
     if x <= curve[0][0]:
         return curve[0][1]
     if x >= curve[-1][0]:

@@ -1,7 +1,7 @@
-"""Carrying out a prepared copy: part by part, pass by pass, in epochs; after each the journal is written.
+"""Executes a prepared copy: part by part, pass by pass, in epochs; after each epoch the journal is written.
 
-A large array is an epoch of its own, or several. Small ones share one: they are read and written as one tile each, and
-wait for the medium together.
+A large array has one or more epochs of its own. Small arrays share an epoch: each is read and written as one tile, and
+one sync serves all of them.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from swath.formats import Description, StridedLayout, pools
 from swath.ranks.ranks import Ranks
 
 BANDS_BEHIND_OTHERS = 4
-"""Another worker of the node may be so many bands behind this one: pages dropped too early are read again."""
+"""Another worker of the node may be this many bands behind: pages that are dropped too early are read again."""
 
 
 @dataclasses.dataclass
 class State:
-    """A copy under way, on one rank.
+    """A running copy, on one rank.
 
     Attributes:
         job: the same on all ranks.
-        ranks: that share the work.
+        ranks: the ranks that share the work.
         engine: see `swath.open`.
         journal: on rank 0 only.
-        entered: what is on the medium and in the journal; the same on all ranks.
-        is_changed: the source is no longer what it was.
+        entered: the position that is on the medium and in the journal; the same on all ranks.
+        is_changed: whether the source has changed.
     """
 
     job: Job
@@ -52,7 +52,7 @@ class State:
     is_changed: bool = False
 
     def check_unchanged(self) -> None:
-        """Collective. Raises StoreError on every rank where the source is no longer what it was."""
+        """Raise StoreError on every rank if the source has changed. Collective."""
         job = self.job
         path = job.request.source_path
         now = self.ranks.on_first(f"{job.request.title}: source", lambda: Identity.of(path))
@@ -64,14 +64,14 @@ class State:
             )
 
     def enter(self, done: Position) -> None:
-        """Collective. So much is on the medium."""
+        """Record that this much is on the medium. Collective."""
         if done > self.entered:
             enter = self.journal.enter if self.journal is not None else lambda done: None
             self.ranks.run_collectively(f"{self.job.request.title}: enter {done}", lambda: enter(done))
             self.entered = done
 
     def complete(self) -> None:
-        """Give the target, on rank 0, its name, while no other copy can be at work on it."""
+        """Rename the target, on rank 0, while no other copy can use it."""
         if self.journal is not None:
             self.journal.check_kept()
         if self.job.request.base is not None:
@@ -79,7 +79,7 @@ class State:
         self.job.atomic_file.complete()
 
     def failed(self, error: Exception) -> Exception:
-        """Return the error, saying what is left; what is of no further use is removed."""
+        """Return the error with a description of what is left; remove files that are of no use."""
         in_pool = pools.is_in_pool(self.job.request.target_path)
         is_kept = not self.is_changed and self.entered > BEGIN and not in_pool
         if in_pool and self.ranks.rank == 0:
@@ -94,7 +94,7 @@ class State:
 
 
 def execute(state: State) -> float:
-    """Collective. All parts, then the name; returns the seconds of the last sync."""
+    """Move all parts, then rename; return the seconds of the last sync. Collective."""
     job, ranks = state.job, state.ranks
     watched = Progress(bytes_before(job, (len(job.parts), 0, 0)) // max(working_ranks(job), 1))
     sync_seconds = 0.0
@@ -111,12 +111,12 @@ def execute(state: State) -> float:
 
 
 def working_ranks(job: Job) -> int:
-    """Return how many ranks move tiles, of the part that keeps most of them busy."""
+    """Return the number of ranks that move tiles, for the part that uses most of them."""
     return max((len(one.workers.ranks) for one in job.parts), default=1)
 
 
 def bytes_before(job: Job, done: Position) -> int:
-    """Return how much of what all passes write is written once so much is done."""
+    """Return the bytes that all passes have written up to this position."""
     part, number, tiles = done
     moved = sum(p.target.nbytes for one in job.parts[:part] for p in one.plan.passes)
     if part < len(job.parts):
@@ -127,7 +127,7 @@ def bytes_before(job: Job, done: Position) -> int:
 
 
 def _epochs(job: Job) -> Iterator[range]:
-    """Yield which parts are dealt with next: one large one, or as many small ones as a checkpoint has bytes."""
+    """Yield the parts of each epoch: one large one, or as many small ones as a checkpoint has bytes."""
     first = job.done[0]
     while first < len(job.parts):
         end = first + 1
@@ -142,7 +142,7 @@ def _epochs(job: Job) -> Iterator[range]:
 
 
 def _copy_small(state: State, epoch: range, watched: Progress) -> float:
-    """Collective. Move arrays as one tile each, dealt out to the ranks; returns the seconds of the sync at the end."""
+    """Move arrays as one tile each, shared by the ranks; return the seconds of the sync at the end. Collective."""
     job, ranks = state.job, state.ranks
     title = job.request.title
     words = f"{title}: parts from {epoch.start}"
@@ -174,7 +174,7 @@ def _copy_small(state: State, epoch: range, watched: Progress) -> float:
 
 
 def _copy_large(state: State, epoch: range, watched: Progress) -> float:
-    """Collective. Move one array, pass by pass; returns the seconds of the sync at the end."""
+    """Move one array, pass by pass; return the seconds of the sync at the end. Collective."""
     job, number = state.job, epoch.start
     one = job.parts[number]
     _, first_pass, first = max(job.done, (number, 0, 0))
@@ -188,18 +188,18 @@ def _copy_large(state: State, epoch: range, watched: Progress) -> float:
 
 
 def _as_placed(side: Side, description: Description) -> Side:
-    """Return a side as it is in the file: records of several variables lie between each other."""
+    """Return a side with its strides in the file: records of several variables are interleaved."""
     layout = description.layout
     return dataclasses.replace(side, strides=layout.strides) if isinstance(layout, StridedLayout) else side
 
 
 class OneFile:
-    """A file that this process alone has open, for several of its arrays, which learns nothing.
+    """A file that only this process has open, for several of its arrays; it does not learn.
 
-    A copy's journal tells whether it is still there; a rank that closes one which another rank has removed hears
-    nothing, but of what went wrong there.
+    The journal of a copy detects a removed file. So when a rank closes a file that another rank has removed, it gets an
+    error only for what failed in the file.
 
-    Stages that run at once would teach wrong prices. Layouts are not warned of: whoever opens it so has planned.
+    Stages that run at the same time would teach wrong prices. There are no warnings about layouts: the copy has a plan.
     """
 
     def __init__(self, stack: contextlib.ExitStack, first: Description, mode: str, engine: str | None) -> None:
@@ -219,9 +219,9 @@ class _OnePass:
 
     Args:
         state: of the copy.
-        place: the numbers of the part, and of the pass.
+        place: the numbers of the part and of the pass.
         files: of all passes of the part, from source to target.
-        watched: told how many bytes were written.
+        watched: counts the bytes that were written.
     """
 
     def __init__(self, state: State, place: tuple[int, int], files: Sequence[Description], watched: Progress) -> None:
@@ -235,7 +235,7 @@ class _OnePass:
         self._title = self._one.part.title
 
     def run(self, first: int) -> float:
-        """Collective. From tile `first` to the end; returns the seconds of the sync at the end."""
+        """Execute the pass from tile `first` to the end; return the seconds of the sync at the end. Collective."""
         ranks = self._state.ranks
         mine = self._own(first, self._plan.tiles)
         with contextlib.ExitStack() as stack:
@@ -248,7 +248,7 @@ class _OnePass:
                 if ranks.is_first_of_node:
                     back.begin_sync(sync)
                 if self._one.part.is_placed_by_library:
-                    self._flush(back, end)  # what the library has changed is synced while nothing is written
+                    self._flush(back, end)  # the library's changes are synced while nothing is written
                 first = end
             begin = time.perf_counter()
             self._flush(back, first)
@@ -276,7 +276,7 @@ class _OnePass:
         return stack.enter_context(pipeline), back, target.sync
 
     def _spans(self, side: Side, description: Description) -> SpanOf:
-        """Return where in its file the bytes of a band are."""
+        """Return the function that gives the bytes of a band in its file."""
         layout = description.layout
 
         def span_of(band: int) -> tuple[int, int] | None:
@@ -288,13 +288,13 @@ class _OnePass:
         return span_of
 
     def _ends(self, first: int) -> Iterator[int]:
-        """Yield after which tile each epoch ends: the same on every rank."""
+        """Yield the last tile of each epoch: the same on every rank."""
         step = max(self._state.job.checkpoint_bytes // max(self._plan.tile_bytes, 1), 1)
         yield from range(min(first + step, self._plan.tiles), self._plan.tiles, step)
         if first < self._plan.tiles:
             yield self._plan.tiles
 
     def _flush(self, back: WriteBack, tiles: int) -> None:
-        """Collective. What was written of the first `tiles` tiles is on the medium, and entered."""
+        """Sync what was written of the first `tiles` tiles, and record it. Collective."""
         self._state.ranks.run_collectively(f"{self._title}: synced {tiles}", back.wait_synced)
         self._state.enter((*self._place, tiles))

@@ -1,4 +1,4 @@
-"""A file that exists and gets more variables: what it is, and how it is copied."""
+"""An existing file that gets more variables: its facts, and its copy."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from swath.errors import StoreError
 from swath.formats import Contents
 
 FICLONE = 0x40049409
-"""Linux's request to let a file share the blocks of another one, as Btrfs and XFS can."""
+"""Linux's request by which a file shares the blocks of another one; Btrfs and XFS have it."""
 PIECE_BYTES = 16 << 20
-"""That are copied at a time where it cannot."""
+"""The bytes that are copied at a time without this request."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Base:
-    """The file that exists.
+    """The existing file.
 
     Attributes:
-        path: of it.
-        contents: what it holds.
-        identity: what it must still be when the copy is complete.
+        path: its path.
+        contents: its contents.
+        identity: its identity, which must be the same when the copy is complete.
     """
 
     path: str
@@ -33,7 +33,7 @@ class Base:
     identity: Identity
 
     def check_unchanged(self) -> None:
-        """Raise StoreError where the file has changed since it was copied."""
+        """Raise StoreError if the file has changed since it was copied."""
         if Identity.of(self.path) != self.identity:
             raise StoreError(
                 f"{self.path} has changed while variables were added to a copy of it: it is left as it is, and nothing "
@@ -42,7 +42,7 @@ class Base:
             )
 
     def copy_to(self, path: str) -> None:
-        """Copy the file, or the store. Blocks are shared where the file system can do that."""
+        """Copy the file or the store. Blocks are shared if the file system can do so."""
         if os.path.isdir(self.path):
             shutil.copytree(self.path, path, copy_function=_copy_file)
         else:

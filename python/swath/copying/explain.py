@@ -1,4 +1,4 @@
-"""A plan of a copy in words."""
+"""A plan of a copy as text."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from swath.copying.request import CopyRequest, Part
 
 @dataclasses.dataclass(frozen=True)
 class Explained:
-    """What a copy would do; prints as text, converts to plain data.
+    """The result of `explain_copy`; prints as text, converts to plain data.
 
     Attributes:
-        plan: of every rank.
-        title: what goes where.
-        layouts: source and target in words, of each variable.
-        ranks: how many share the tiles, of those that there are.
-        left_out: in words, what the target will not hold.
-        texts: in words, what is written when the file is made.
+        plan: the plan of every rank.
+        title: source and target.
+        layouts: descriptions of source and target, for each variable.
+        ranks: the number of ranks that share the tiles.
+        left_out: descriptions of what the target will not contain.
+        texts: descriptions of what is written when the file is made.
     """
 
     plan: CopyPlan | FilePlan
@@ -50,7 +50,7 @@ class Explained:
 
 
 def explained(request: CopyRequest, parts: Sequence[PlannedPart]) -> Explained:
-    """Return what a copy would do."""
+    """Return the explanation of a copy."""
     layouts = tuple(_layout_words(one.part) for one in parts)
     ranks = max((len(one.workers.ranks) for one in parts), default=1)
     return Explained(
@@ -64,7 +64,7 @@ def explained(request: CopyRequest, parts: Sequence[PlannedPart]) -> Explained:
 
 
 def _before(request: CopyRequest) -> tuple[str, ...]:
-    """Return, in words, what is written when the file is made."""
+    """Return descriptions of what is written when the file is made."""
     taken = () if request.objects is None else request.objects.datasets
     return (*(one.words for one in request.texts), *(f"{name}, as it is, by HDF5's library" for name in taken))
 
@@ -78,7 +78,7 @@ def _layout_words(part: Part) -> tuple[str, str]:
 
 
 def _codecs_in_words(part: Part) -> str:
-    """Return ", by shuffle, zlib" of chunks that are coded; "" where the format chooses."""
+    """Return ", by shuffle, zlib" for chunks that are coded; "" if the format chooses."""
     codecs = part.new.codecs
     if not codecs:
         return ""
@@ -88,7 +88,7 @@ def _codecs_in_words(part: Part) -> str:
 
 
 def text_of_file(plan: FilePlan, said: Explained) -> str:
-    """Return the text for people about the copy of a whole file: of each variable, and the sums."""
+    """Return the text about the copy of a whole file, for people: each variable, and the sums."""
     total = sum(one.passes[-1].target.nbytes for _, one in plan.variables)
     lines = [said.title, f"  all of it {in_bytes(total)} in {plan.reason}"]
     for (name, one), (source, target) in zip(plan.variables, said.layouts, strict=True):

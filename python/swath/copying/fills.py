@@ -1,4 +1,4 @@
-"""The fill value of a target: what the elements of its type can be, and what says that they are missing. Pure."""
+"""The fill value of a target: a value of its type, and whether it marks missing data. Pure."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ _NUMBERS = "biufc"
 
 
 def fill_for(kind: str, source: Description, dtype: np.dtype[Any]) -> tuple[Any, bool]:
-    """Return the fill value of a target of that dtype, and whether it says where data are missing; None for none.
+    """Return the fill value of a target of that dtype, and whether it marks missing data; None for none.
 
-    What is only read where nothing was written, and is no attribute, goes along where the format has such.
+    A fill value that is no attribute, and is only read for elements that were not written, is kept if the format has
+    such.
     """
     marked = element_of(source.attributes.get(FILL), dtype)
     if marked is not None:
@@ -28,9 +29,9 @@ def fill_for(kind: str, source: Description, dtype: np.dtype[Any]) -> tuple[Any,
 
 
 def stated_fill(kind: str, source: Description, dtype: np.dtype[Any]) -> Any:
-    """Return the attribute _FillValue where it is no value of that dtype, so that nothing is missing by it; else None.
+    """Return the attribute _FillValue if it is no value of that dtype, so that it marks nothing as missing; else None.
 
-    It is stored as it is, as an attribute: cast to the dtype it would make valid elements missing. Zarr has no such.
+    It is stored as it is, as an attribute: cast to the dtype, it would mark valid elements as missing. Zarr has none.
     """
     marked = source.attributes.get(FILL)
     is_held = marked is None or is_folder(kind) or element_of(marked, dtype) is not None
@@ -38,7 +39,7 @@ def stated_fill(kind: str, source: Description, dtype: np.dtype[Any]) -> Any:
 
 
 def lost_fill(kind: str, source: Description, dtype: np.dtype[Any]) -> tuple[str, ...]:
-    """Return, in words, the attribute _FillValue where a format cannot store it; () where it can, or there is none."""
+    """Return a description of the attribute _FillValue if the format cannot store it; () otherwise."""
     marked = source.attributes.get(FILL)
     if marked is not None and dtype.hasobject and kind.partition(":")[0] == "netcdf-classic":
         return (f"attribute {FILL} {marked!r}: characters have one of a single character only",)
@@ -52,7 +53,7 @@ def lost_fill(kind: str, source: Description, dtype: np.dtype[Any]) -> tuple[str
 
 
 def element_of(value: Any, dtype: np.dtype[Any]) -> Any:
-    """Return a value as an element of a dtype; None where it is none. Floats may be rounded.
+    """Return a value as an element of a dtype; None if the dtype has no such value. Floats may be rounded.
 
     >>> element_of(np.float64(-999), np.dtype("i2")), element_of(70000, np.dtype("i2")), element_of(-1, np.dtype("u1"))
     (np.int16(-999), None, None)
@@ -73,5 +74,5 @@ def element_of(value: Any, dtype: np.dtype[Any]) -> Any:
     if dtype.kind in "fc":
         is_same = not is_beyond(found, given) and (dtype.kind == "c" or given.dtype.kind != "c")
     else:
-        is_same = given.dtype == dtype or found.item() == given.item()  # as Python's numbers: -1 is no 65535
+        is_same = given.dtype == dtype or found.item() == given.item()  # compared as Python's numbers: -1 is not 65535
     return found[()] if is_same else None

@@ -1,10 +1,10 @@
-"""What a copy has done so far, kept beside the file that it makes, so that one that was killed can go on.
+"""The journal of a copy, next to the file that it makes, so that a copy that was killed can continue.
 
 Next to the target `b.npy`, in the same folder:
 
     .b.npy.swath-copy            the target, until it is complete
     .b.npy.swath-copy.scratch    the file between two passes, if there are two
-    .b.npy.swath-copy.journal    lines of JSON: first what is copied and how, then how far it is on the medium
+    .b.npy.swath-copy.journal    lines of JSON: the request and the plan, then the positions that are on the medium
 
     {"swath": 2, "asked": {...}, "source": {...}, "parts": [{"variable": "t", "passes": [{"tile": [...], ...}]}, ...]}
     {"part": 0, "pass": 0, "tiles": 16}
@@ -12,11 +12,11 @@ Next to the target `b.npy`, in the same folder:
 
 A part is one array; the copy of a file has one for each variable.
 
-Left after a kill: all three; a copy with `resume=True` goes on from them, one with `resume=False` removes them.
+A kill leaves all three; a copy with `resume=True` continues from them, one with `resume=False` removes them.
 
-A line is written after the data it tells of were synced, and is synced itself. The last line may be torn: it is then
-cut off. The journal is locked (flock) while somebody works on the copy; only who holds the lock makes, and removes,
-the files of these names.
+A line is written after its data were synced, and is synced itself. The last line may be torn: it is then cut off. A
+process locks the journal (flock) while it works on the copy; only the process with the lock makes, and removes, the
+files of these names.
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ from swath.formats.changes import journal_path
 VERSION = 2
 
 Position = tuple[int, int, int]
-"""A part, one of its passes, and how many tiles of that are on the medium; all that comes before it is, too."""
+"""A part, one of its passes, and the number of tiles of it that are on the medium; so is all that comes before."""
 BEGIN: Position = (0, 0, 0)
 
 
 def working_path(target: str) -> str:
-    """Return where the target is written until it is complete: a hidden name in its folder, always the same."""
+    """Return the path of the target until it is complete: a hidden name in its folder, always the same."""
     folder, name = os.path.split(os.path.realpath(target))
     return os.path.join(folder, f".{name}.swath-copy")
 
 
 class Journal:
-    """The journal of one target, locked. Made by `opened`; for rank 0 only.
+    """The locked journal of one target. Made by `opened`; for rank 0 only.
 
     Attributes:
-        header: what was asked for and how it is done; None of a new journal.
-        done: what is on the medium.
+        header: the request and the plan; None for a new journal.
+        done: the position that is on the medium.
     """
 
     def __init__(self, path: str, file: _core.OwnFile, lines: list[dict[str, Any]]) -> None:
@@ -63,9 +63,9 @@ class Journal:
 
     @staticmethod
     def opened(target: str, *, anew: bool = False) -> Journal:
-        """Return the journal of `target`, an empty one where there was none; `anew`: also where it is damaged.
+        """Return the journal of `target`, an empty one if there was none; `anew`: also if it is damaged.
 
-        Raises ExistsError where somebody else is at work on it, FormatError where it is damaged, StoreError.
+        Raises ExistsError if another process works on it, FormatError if it is damaged, StoreError.
         """
         path = working_path(target) + ".journal"
         try:
@@ -89,7 +89,7 @@ class Journal:
             raise
 
     def clear(self) -> None:
-        """Forget what it holds, before files that it tells of are made anew: it must never tell of others."""
+        """Empty the journal before new files are made: it must never describe other files."""
         try:
             os.ftruncate(self._file.fileno(), 0)
             os.fdatasync(self._file.fileno())
@@ -98,41 +98,41 @@ class Journal:
         self.header, self.done = None, BEGIN
 
     def start(self, header: dict[str, Any]) -> None:
-        """Say what is copied and how, in an empty journal."""
+        """Write the request and the plan to an empty journal."""
         self.header = {"swath": VERSION, **header}
         self._append(self.header)
 
     def enter(self, done: Position) -> None:
-        """Note that so much is on the medium."""
+        """Record that this much is on the medium."""
         self.done = done
         part, number, tiles = done
         self._append({"part": part, "pass": number, "tiles": tiles})
 
     def close(self) -> None:
-        """Unlock it; it stays."""
+        """Unlock it; the file stays."""
         self._file.close()
 
     def leave(self) -> None:
-        """Unlock it, and leave everything as it is; one that holds nothing goes."""
+        """Unlock it, and leave all files; an empty journal is removed."""
         if self.header is None and self._file.has_name():
             remove(self.path)
         self.close()
 
     def remove(self, target: str) -> None:
-        """Remove it and what it tells of, and unlock it. Nothing is removed where it has lost its name."""
+        """Remove it and the files that it describes, and unlock it. Nothing is removed if it has lost its name."""
         if self._file.has_name():
             base = working_path(target)
             remove_working(base)
-            remove(self.path)  # last: from now on others may lock a new one
+            remove(self.path)  # last: now another process may lock a new one
         self.close()
 
     def check_kept(self) -> None:
-        """Raises StoreError where somebody has removed it: others may be at work on the same files by now."""
+        """Raise StoreError if it was removed: another process may work on the same files."""
         if not self._file.has_name():
             raise StoreError(f"{self.path} was removed while the copy was under way: copy again", errno.ENOENT)
 
     def _append(self, line: dict[str, Any]) -> None:
-        """Append all of the line, or nothing: what comes later must not be put behind half a line."""
+        """Append the whole line, or nothing: a later line must not follow half a line."""
         text = json.dumps(line).encode() + b"\n"
         before = os.fstat(self._file.fileno()).st_size
         try:
@@ -149,7 +149,7 @@ class Journal:
 
 
 def _whole_lines(descriptor: int) -> bytes:
-    """Return what the journal says. A last line that was torn is cut off, so that the next one does not follow it."""
+    """Return the lines of the journal. A torn last line is cut off, so that the next line does not follow it."""
     text = os.pread(descriptor, os.fstat(descriptor).st_size, 0)
     whole = text[: text.rfind(b"\n") + 1]
     if len(whole) < len(text):
@@ -158,13 +158,13 @@ def _whole_lines(descriptor: int) -> bytes:
 
 
 def remove_working(working: str) -> None:
-    """Remove the unfinished target, and what goes with it: its undo journal, a scratch file."""
+    """Remove the unfinished target, its undo journal and its scratch file."""
     for path in (working, journal_path(working), working + ".scratch"):
         remove(path)
 
 
 def remove(path: str) -> None:
-    """Remove a file or a folder; do nothing where it is gone."""
+    """Remove a file or a folder; do nothing if it does not exist."""
     if os.path.isdir(path) and not os.path.islink(path):
         shutil.rmtree(path, ignore_errors=True)
         return

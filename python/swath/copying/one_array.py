@@ -1,6 +1,6 @@
-"""What the copy of one array makes of what is asked for.
+"""The options of the copy of one array.
 
-Names of dimensions become numbers. Chunks and codecs that are not asked for are those of the source, as far as the
+Names of dimensions become numbers. If the caller gives no chunks or codecs, those of the source are used, if the
 target's format has them.
 """
 
@@ -19,11 +19,11 @@ from swath.formats import Description
 from swath.formats.description import checked_dtype
 
 SIZES = ("elementsize", "typesize")
-"""Settings of codecs that are bytes of an element."""
+"""Settings of codecs that are the bytes of an element."""
 
 
 def options_for(source: Description, target: Any, options: TargetOptions) -> TargetOptions:
-    """Return what is asked of the copy of one array, by numbers, with the chunks and codecs that it keeps.
+    """Return the options for one array, with numbers of dimensions, and the chunks and codecs that it keeps.
 
     Raises ArgumentError for names that are no dimensions of the array.
     """
@@ -70,7 +70,7 @@ def _by_numbers(source: Description, options: TargetOptions) -> TargetOptions:
 
 
 def _codecs_of(source: Description, kind: str, itemsize: int, *, is_chunked: bool) -> Any:
-    """Return the codecs of the source where the format has them, for elements of so many bytes; None for none."""
+    """Return the source's codecs for elements of `itemsize` bytes, if the format has them; None for none."""
     if formats.is_folder(kind):
         found = codecs_for(kind, source.layout, source.dtype.itemsize)
     else:

@@ -1,5 +1,5 @@
-"""`swath.verify(by_library=True)`: both files are read by the libraries of their formats, never by Swath.
+"""`swath.verify(by_library=True)`: the libraries of the formats read both files, and Swath reads neither.
 
-A file is read by h5py, netCDF4, zarr-python or NumPy (`libraries`) into words that all formats share (`held`), and two
-of these are compared (`differences`). Nothing here uses what Swath itself knows of a format.
+h5py, netCDF4, zarr-python or NumPy (`libraries`) reads a file into terms that all formats share (`held`), and two
+results are compared (`differences`). No code here uses Swath's own knowledge of a format.
 """

@@ -1,4 +1,4 @@
-"""Two files, compared as their libraries read them: in boxes that fit in memory, which the ranks share."""
+"""Compares two files as their libraries read them: in boxes that fit in memory, which the ranks share."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from swath.copying.request import checked_axes
 from swath.errors import ArgumentError
 
 OBJECT_BYTES = 256
-"""That an element of variable length is taken to have."""
+"""The size that is assumed for an element of variable length."""
 PART_OF_BUDGET = 6
-"""A box is read on both sides, perhaps as text, and where it differs is a mask."""
+"""A box is read from both sides, perhaps as text, and there is a mask of the differences."""
 BOX_BYTES_MAX = 32 << 20
 
 
 def compare_files(
     sides: tuple[FileByLibrary, FileByLibrary], how: HowToCompare
 ) -> tuple[dict[str, Comparison], list[str]]:
-    """Return the variables compared, and in words what else differs. Collective."""
+    """Return the compared variables, and descriptions of all other differences. Collective."""
     a, b = sides
     differing = differences.of_files(a.held, b.held)
     of_hdf5 = [side.views.get("h5py") for side in sides]
@@ -48,13 +48,13 @@ def compare_files(
 def compare_variables(
     sides: tuple[FileByLibrary, FileByLibrary], names: tuple[str, str], axes: tuple[int, ...] | None, how: HowToCompare
 ) -> Comparison:
-    """Return two variables compared. Collective."""
+    """Return the comparison of two variables. Collective."""
     with sides[0].values() as one, sides[1].values() as other:
         return _compare(sides, names, (one, other), axes, how)
 
 
 def the_variable(side: FileByLibrary, name: str | None) -> str:
-    """Return the variable that is meant: the only one where none is named. Raises ArgumentError."""
+    """Return the chosen variable; without a name, the only one. Raises ArgumentError."""
     known = side.held.variables
     wanted = (name or "").strip("/")
     if wanted in known:
@@ -109,14 +109,14 @@ def _compare(
 
 
 def _element_bytes(one: Stored, joins: bool) -> int:
-    """Return the bytes of an element in memory; of one that is joined of characters those of all of them."""
+    """Return the bytes of an element in memory; if characters are joined, of all characters of an element."""
     if one.dtype.hasobject:
         return OBJECT_BYTES
     return one.dtype.itemsize * (one.shape[-1] if joins and one.shape else 1)
 
 
 def _joins_characters(a: Stored, b: Stored) -> tuple[bool, bool]:
-    """Return of which side characters are joined to texts: netCDF has these along one more dimension."""
+    """Return for each side whether its characters are joined to texts: netCDF has them along one more dimension."""
     lengths = len(a.shape or ()), len(b.shape or ())
     are_characters = [one.dtype == np.dtype("S1") for one in (a, b)]
     are_texts = [one.kind == "text" or one.dtype.kind in "SU" for one in (a, b)]
@@ -138,12 +138,12 @@ def _note(a: npt.NDArray[Any], b: npt.NDArray[Any], box: Box, found: Found) -> N
     if {a.dtype.kind, b.dtype.kind} & set("OUT"):
         a, b = _as_objects(a), _as_objects(b)
     differs = np.asarray(differing_elements(a, b), bool)
-    differs = np.asarray(differs.any(axis=tuple(range(len(box), differs.ndim))))  # of elements that are arrays
+    differs = np.asarray(differs.any(axis=tuple(range(len(box), differs.ndim))))  # elements may be arrays
     found.add_box(differs, [part.start for part in box], lambda place: (plain(a[place]), plain(b[place])))
 
 
 def _as_objects(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return texts as str, and other objects as plain values in words, so that they compare."""
+    """Return texts as str, and other objects as plain values, so that they compare."""
     flat = np.empty(values.size, object)
     for number, one in enumerate(values.ravel()):
         flat[number] = text_of(one) if isinstance(one, str | bytes) else repr(plain(one))

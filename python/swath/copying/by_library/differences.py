@@ -1,4 +1,4 @@
-"""What differs between what two libraries say: attributes, dimensions, links, types. Pure."""
+"""The differences between the results of two libraries: attributes, dimensions, links, types. Pure."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 from swath.copying.by_library.held import Held, Stored, Value, text_of
 
 _MADE_FOR_NETCDF = re.compile(r"(.*/)?(string|dim)\d+")
-"""Dimensions that a netCDF file gets where the other file has none: of characters, or without names."""
+"""The names of dimensions that netCDF needs and the other file lacks: of characters, or of dimensions without names."""
 BOTH = 2
 _IN_FILES_OF_HDF5 = ("hdf5", "netcdf4")
 
 
 def of_files(a: Held, b: Held) -> list[str]:
-    """Return, in words, what two files do not have in common, but for values."""
+    """Return descriptions of the differences of two files, without the values."""
     found = [f"only in the {_which(name in a.variables)}: {name}" for name in _unshared(a.variables, b.variables)]
     found += [f"only in the {_which(name in a.groups)}: group {name}" for name in _unshared(a.groups, b.groups)]
     for name in a.groups:
@@ -30,16 +30,16 @@ def of_files(a: Held, b: Held) -> list[str]:
 
 
 def of_objects(a: Held | None, b: Held | None) -> list[str]:
-    """Return, in words, what differs of what only HDF5 has: links and named types. None for another format."""
+    """Return descriptions of differences in links and named types, which only HDF5 has. None for another format."""
     found = []
     for what in ("links", "named_types"):
         one: dict[str, str] = {} if a is None else getattr(a, what)
         other: dict[str, str] = {} if b is None else getattr(b, what)
-        if what == "links" and (a is None or b is None):  # elsewhere a linked variable is one of its own
+        if what == "links" and (a is None or b is None):  # in other formats a linked variable is a variable of its own
             one, other = _without_variables(one), _without_variables(other)
         kind = "" if what == "links" else "type "
         if what == "named_types" and a is not None and b is not None and a.format != b.format:
-            # netCDF-4 has no types without names: it gets some that the other file has not.
+            # netCDF-4 has no types without names: it adds named types that the other file lacks.
             if a.format == "netcdf4":
                 one = {name: words for name, words in one.items() if name in other}
             else:
@@ -54,7 +54,7 @@ def of_objects(a: Held | None, b: Held | None) -> list[str]:
 
 
 def same_elements(a: Stored, b: Stored) -> bool:
-    """Return whether the elements of two variables are of one type, byte order apart."""
+    """Return whether the elements of two variables have the same type, except for the byte order."""
     texts = [_is_text(one) for one in (a, b)]
     if all(texts):
         return True
@@ -139,7 +139,7 @@ def _texts(value: Value) -> Any:
 
 
 def _same_type(a: Value, b: Value, types_a: frozenset[str] | None, types_b: frozenset[str] | None) -> bool:
-    """Return whether numbers have one type, where both formats have that."""
+    """Return whether numbers have the same type, if both formats have it."""
     if not all(isinstance(value, np.ndarray | np.generic) for value in (a, b)):
         return True
     one, other = (np.asarray(value).dtype.newbyteorder("=").str[1:] for value in (a, b))
@@ -156,14 +156,14 @@ def _same_missing(a: Any, b: Any) -> bool:
     if one.dtype.names or other.dtype.names or "V" in (one.dtype.kind, other.dtype.kind):
         return one.tolist() == other.tolist()
     narrow = min((one.dtype, other.dtype), key=lambda dtype: dtype.itemsize)
-    if one.dtype.kind == other.dtype.kind == "f":  # one of them is a double in JSON
+    if one.dtype.kind == other.dtype.kind == "f":  # JSON stores one of them as a double
         with np.errstate(all="ignore"):
             one, other = one.astype(narrow), other.astype(narrow)
     return np.array_equal(one, other, equal_nan=one.dtype.kind in "fc" and other.dtype.kind in "fc")
 
 
 def _same_unwritten(a: Stored, b: Stored) -> bool:
-    """Return whether elements that nobody wrote are the same. One file may have `_FillValue` for that, too."""
+    """Return whether elements that were not written are the same. One file may have `_FillValue` for them."""
     one = a.missing if a.unwritten is None and b.unwritten is not None else a.unwritten
     other = b.missing if b.unwritten is None and a.unwritten is not None else b.unwritten
     return _same_missing(one, other)
@@ -189,7 +189,7 @@ def _of_dimensions(a: Held, b: Held) -> list[str]:
 
 
 def _is_label(name: str, a: Held, b: Held) -> bool:
-    """Return whether a dimension is there because variables of an HDF5 file have it as a label."""
+    """Return whether a dimension exists only because variables of an HDF5 file have it as a label."""
     short = name.rpartition("/")[2]
     return any(
         short in one.dimensions for held in (a, b) if name not in held.dimensions for one in held.variables.values()

@@ -1,4 +1,4 @@
-"""What a library says that a file holds: plain data, which all ranks can be sent."""
+"""The contents of a file as a library reports them: plain data, which can be sent to all ranks."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 Value = str | list[str] | npt.NDArray[Any] | np.generic | tuple[str, Any]
-"""An attribute: a text, texts, numbers, or (what it is in words, its value) of what is neither."""
+"""An attribute: a text, texts, or numbers; for other values (a description, the value)."""
 
 CLASSIC_TYPES = frozenset({"i1", "i2", "i4", "f4", "f8"})
 NETCDF_TYPES = CLASSIC_TYPES | {"u1", "u2", "u4", "u8", "i8"}
 JSON_TYPES: frozenset[str] = frozenset()
-"""The types of numbers that attributes of a format may have. JSON has no types that all others have."""
+"""The types of numbers that attributes of a format may have. JSON has no types that all other formats have."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,16 +22,16 @@ class Stored:
     """A variable.
 
     Attributes:
-        shape: in elements; None for one that has none at all (a null dataspace).
-        dtype: as the library reads it; object for text of variable length and the like.
-        dimensions: their names, "" for one without a name; () where none has a name.
+        shape: in elements; None for a null dataspace, which has no shape.
+        dtype: as the library reads it; object for text of variable length and similar types.
+        dimensions: their names, "" for one without a name; () if none has a name.
         attributes: without the fill value.
-        missing: the value that says that an element is missing, `_FillValue`; None for none.
-        names: what the numbers of an enumeration are called; None where they have no names.
+        missing: the value of missing elements, `_FillValue`; None for none.
+        names: the names of the numbers of an enumeration; None if they have no names.
         chunks: elements of a chunk; None for none.
-        unwritten: what elements are that nobody wrote, where an HDF5 file defines it; else None.
-        maxshape: of HDF5, as long as each dimension may become, None for without end; () where it is not known.
-        kind: "" for elements that NumPy has; else what they are: "references", "text", "sequences".
+        unwritten: the value of elements that were not written, if an HDF5 file defines it; else None.
+        maxshape: HDF5 only: the largest length of each dimension, None for unlimited; () if it is not known.
+        kind: "" for elements that NumPy has; else their kind: "references", "text", "sequences".
     """
 
     shape: tuple[int, ...] | None
@@ -51,15 +51,15 @@ class Held:
     """A file.
 
     Attributes:
-        library: which read it, and its version.
+        library: the library that read the file, and its version.
         format: "hdf5", "netcdf4", "netcdf-classic", "zarr" or "npy".
-        types: of numbers that its attributes can have; None for all.
+        types: the types of numbers that its attributes can have; None for all.
         groups: their attributes by their paths, "" for the file.
         variables: by their paths, also those that a link leads to.
         dimensions: by their paths: the length, and whether it is unlimited.
-        links: by their paths, in words.
-        named_types: by their paths, in words.
-        contradictions: in words, what the file says in two ways.
+        links: descriptions, by their paths.
+        named_types: descriptions, by their paths.
+        contradictions: descriptions of statements of the file that contradict each other.
     """
 
     library: str
@@ -74,12 +74,12 @@ class Held:
 
 
 def joined(group: str, name: str) -> str:
-    """Return the path of what a group holds; "" is the file itself."""
+    """Return the path of an item in a group; "" is the file itself."""
     return f"{group}/{name}" if group else name
 
 
 def text_of(raw: Any) -> str:
-    """Return a text, without the zero bytes at its end."""
+    """Return the text without zero bytes at its end."""
     if isinstance(raw, bytes):
         try:
             raw = raw.decode()
@@ -89,7 +89,7 @@ def text_of(raw: Any) -> str:
 
 
 def value_of(found: Any) -> Value:
-    """Return an attribute as all libraries' are compared: what NumPy, or Python, has for text and numbers."""
+    """Return an attribute in a form that is the same for all libraries: NumPy's or Python's text and numbers."""
     if isinstance(found, str | bytes):
         return text_of(found)
     if found is None or isinstance(found, dict):
@@ -113,7 +113,7 @@ def value_of(found: Any) -> Value:
 
 
 def plain(value: Any) -> Any:
-    """Return nested lists of plain Python values, which compare as a whole."""
+    """Return nested lists of plain Python values, which can be compared as a whole."""
     if isinstance(value, np.ndarray):
         return [plain(one) for one in value] if value.ndim else plain(value[()])
     if isinstance(value, np.void):

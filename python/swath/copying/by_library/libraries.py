@@ -1,4 +1,4 @@
-"""Which library reads which file."""
+"""Chooses the library for a file."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _OF_FORMATS = {"hdf5": "h5py", "netcdf-classic": "netCDF4", "zarr": "zarr", "npy
 
 @dataclasses.dataclass(frozen=True)
 class FileByLibrary:
-    """A file, and what libraries say of it (it pickles).
+    """A file, and the results of the libraries. It can be pickled.
 
     Attributes:
         path: of the file.
-        views: what each library says, by its name; that of the format first.
-        unreadable: in words, why netCDF4 does not read a netCDF-4 file that h5py reads; "" where it does.
+        views: the result of each library, by its name; the format's own library is first.
+        unreadable: why netCDF4 does not read a netCDF-4 file that h5py reads; "" if it does.
     """
 
     path: str
@@ -41,11 +41,11 @@ class FileByLibrary:
 
     @staticmethod
     def of(source: Any) -> FileByLibrary:
-        """Ask the libraries. Raises ArgumentError, UnsupportedError for what no library reads, or is not installed."""
+        """Call the libraries. Raises ArgumentError; UnsupportedError if no library reads the file, or is installed."""
         path = _path_of(source)
         kind = formats.recognised(path)
         if kind is None:
-            formats.contents(path)  # which says why
+            formats.contents(path)  # raises an error with the reason
             raise UnsupportedError(f"{path}: no library reads it")
         library = _OF_FORMATS[kind]
         views = {library: _held(library, path)}
@@ -58,21 +58,21 @@ class FileByLibrary:
 
     @property
     def held(self) -> Held:
-        """What the format's own library says."""
+        """The result of the format's own library."""
         return next(iter(self.views.values()))
 
     @contextlib.contextmanager
     def values(self) -> Iterator[Values]:
-        """Give what reads boxes of the variables."""
+        """Open the file, to read boxes of the variables."""
         with contextlib.ExitStack() as stack:
             yield Values(stack, self)
 
 
 class Values:
-    """Reads boxes by the format's library, or, where that has not the filter, by the next one.
+    """Reads boxes by the format's library, or by the next one if that library lacks the filter.
 
     Args:
-        stack: closes what is opened.
+        stack: closes the open files.
         side: the file.
     """
 
@@ -80,7 +80,7 @@ class Values:
         self._read = [stack.enter_context(_MODULES[library].values(side.path)) for library in side.views]
 
     def read(self, name: str, box: Box) -> npt.NDArray[Any]:
-        """Return the elements of a box of a variable; all of one without dimensions, or without elements."""
+        """Return the elements of a box of a variable; all elements if it has no dimensions, or no elements."""
         for read in self._read[:-1]:
             with contextlib.suppress(RuntimeError, OSError, IndexError, KeyError):
                 return np.asarray(read(name, box))

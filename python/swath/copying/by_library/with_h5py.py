@@ -1,4 +1,4 @@
-"""HDF5 files, netCDF-4 too, as h5py says it."""
+"""HDF5 files, also netCDF-4, as h5py reads them."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ OF_ALL_OBJECTS = frozenset(
 )
 OF_FILES = frozenset({"_NCProperties", "_nc3_strict"})
 OF_SCALES = frozenset({"CLASS", "NAME"})
-"""Attributes by which dimension scales and netCDF-4 store what they need themselves."""
+"""Attributes that dimension scales and netCDF-4 use for their own data."""
 DIMENSION_ONLY = "This is a netCDF dimension but not a netCDF variable"
 OTHER_NAME = "_nc4_non_coord_"
-"""How the name begins of a variable that netCDF-4 shows without that: a dimension has its name."""
+"""netCDF-4's prefix of a variable that has the name of a dimension, but is not along it; netCDF-4 does not show it."""
 
 
 def held(path: str) -> Held:
-    """Return what the file holds."""
+    """Return the contents of the file."""
     import h5py
 
     with _opened(path) as file:
@@ -36,7 +36,7 @@ def held(path: str) -> Held:
 
 
 def has_linked_groups(found: Held) -> bool:
-    """Return whether a group is reached by two ways: netCDF's library may go round in circles then."""
+    """Return whether two paths lead to the same group: netCDF's library may then not end."""
     return any(" to the group " in words or "nowhere" in words for words in found.links.values())
 
 
@@ -121,7 +121,7 @@ def _identity(item: Any) -> Any:
 
 
 def _readable(found: npt.NDArray[Any], references: _References) -> npt.NDArray[Any]:
-    """Return references as the paths that they lead to, and other objects as plain values."""
+    """Return references as the paths of their targets, and other objects as plain values."""
     if not found.dtype.hasobject:
         return found
     flat = np.empty(found.size, object)
@@ -151,7 +151,7 @@ def _is_region(reference: Any) -> bool:
 
 
 class _Reader:
-    """One walk through a file, which goes into every group once."""
+    """One walk through a file; it enters each group once."""
 
     def __init__(self, file: Any, found: Held) -> None:
         self._file = file
@@ -163,10 +163,10 @@ class _Reader:
         self._datasets: dict[str, Any] = {}
 
     def read(self) -> None:
-        """Read all of it."""
+        """Read the whole file."""
         self._first[_identity(self._file.id)] = ""
         self._group("", self._file)
-        for below, item, link in self._soft:  # what these lead to has its first name by now
+        for below, item, link in self._soft:  # now the targets have their first names
             self.found.links[below] = f"a soft link to the {_kind(item)} {link.path}"
             if _kind(item) == "dataset":
                 self._datasets[below] = item
@@ -206,7 +206,7 @@ class _Reader:
             self._group(below, item)
 
     def _item(self, group: Any, name: str, below: str, link: Any) -> Any:
-        """Return what a link leads to; None where that is nothing, or in another file."""
+        """Return the target of a link; None if it does not exist, or is in another file."""
         import h5py
 
         if isinstance(link, h5py.ExternalLink):

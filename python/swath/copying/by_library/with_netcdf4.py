@@ -1,4 +1,4 @@
-"""netCDF files, classic ones and netCDF-4, as netCDF4-python says it."""
+"""netCDF files, classic and netCDF-4, as netCDF4-python reads them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _turn = threading.RLock()
 
 
 def held(path: str) -> Held:
-    """Return what the file holds."""
+    """Return the contents of the file."""
     import netCDF4
 
     with _opened(path) as file:
@@ -33,7 +33,7 @@ def held(path: str) -> Held:
 
 @contextlib.contextmanager
 def values(path: str) -> Iterator[Any]:
-    """Give what reads a box of a variable."""
+    """Open the file, to read boxes of a variable."""
     with _opened(path) as file:
         is_chunked = file.data_model.startswith("NETCDF4")
         known: set[str] = set()
@@ -44,7 +44,7 @@ def values(path: str) -> Iterator[Any]:
                 _as_stored(variable)
                 if is_chunked and variable.shape and name not in known:
                     known.add(name)
-                    variable.set_var_chunk_cache(CACHE_BYTES)  # by default it is 64 MiB of each variable
+                    variable.set_var_chunk_cache(CACHE_BYTES)  # the default is 64 MiB for each variable
                 return np.asarray(variable[box] if variable.shape else variable[...])
 
         yield read
@@ -55,7 +55,7 @@ def _opened(path: str) -> Iterator[Any]:
     import netCDF4
 
     with _turn, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of a fill value that is none
+        warnings.simplefilter("ignore")  # about a fill value that is not valid
         file = netCDF4.Dataset(path)
     try:
         yield file

@@ -1,4 +1,4 @@
-"""`.npy` files as NumPy says it."""
+"""`.npy` files as NumPy reads them."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from swath.copying.by_library.held import Held, Stored
 
 
 def held(path: str) -> Held:
-    """Return what the file holds: one array without a name."""
+    """Return the contents of the file: one array without a name."""
     found = np.load(path, mmap_mode="r", allow_pickle=False)
     return Held(f"numpy {np.__version__}", "npy", frozenset(), {"": {}}, {"": Stored(tuple(found.shape), found.dtype)})
 
 
 @contextlib.contextmanager
 def values(path: str) -> Iterator[Any]:
-    """Give what reads a box."""
+    """Open the file, to read boxes."""
 
     def read(name: str, box: tuple[slice, ...]) -> npt.NDArray[Any]:
         del name
-        return np.array(np.load(path, mmap_mode="r", allow_pickle=False)[box])  # mapped anew: pages are let go of
+        # a new mapping each time: its pages are freed
+        return np.array(np.load(path, mmap_mode="r", allow_pickle=False)[box])
 
     yield read

@@ -1,4 +1,4 @@
-"""Zarr stores as zarr-python says it: the metadata of every node, and whether consolidated metadata say the same."""
+"""Zarr stores as zarr-python reads them: the metadata of each node, compared with the consolidated metadata."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ import numpy.typing as npt
 from swath.copying.by_library.held import JSON_TYPES, Held, Stored, Value, value_of
 
 OWN = frozenset({"_ARRAY_DIMENSIONS", "_nc_unlimited_dimensions"})
-"""Attributes in which dimensions are kept."""
+"""Attributes that contain names of dimensions."""
 
 
 def held(path: str) -> Held:
-    """Return what the store holds."""
+    """Return the contents of the store."""
     import zarr
 
     found = Held(f"zarr {zarr.__version__}", "zarr", JSON_TYPES)
@@ -41,7 +41,7 @@ def held(path: str) -> Held:
 
 @contextlib.contextmanager
 def values(path: str) -> Iterator[Any]:
-    """Give what reads a box of a variable."""
+    """Open the store, to read boxes of a variable."""
     import zarr
 
     opened: dict[str, Any] = {}
@@ -59,7 +59,7 @@ def values(path: str) -> Iterator[Any]:
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that a codec, or a dtype, is not in the specification yet
+        warnings.simplefilter("ignore")  # about codecs and dtypes that are not in the specification yet
         yield
 
 
@@ -95,7 +95,7 @@ def _enter(found: Held, name: str, node: Any) -> None:
 
 
 def _decoded(stored: Any, dtype: np.dtype[Any]) -> Any:
-    """Return `_FillValue` as xarray writes it in version 3: numbers of floating point are the base64 of a double."""
+    """Return `_FillValue` as xarray writes it in version 3: floating-point numbers are the base64 of a double."""
     try:
         if dtype.kind == "f" and isinstance(stored, str):
             return struct.unpack("<d", base64.b64decode(stored, validate=True))[0]
@@ -109,7 +109,7 @@ def _decoded(stored: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def _of_consolidated(path: str, nodes: dict[str, Any]) -> list[str]:
-    """Return, in words, where consolidated metadata, which most readers read alone, say something else."""
+    """Return descriptions of differences in consolidated metadata, which most readers use alone."""
     import zarr
 
     root = nodes[""]
@@ -117,7 +117,7 @@ def _of_consolidated(path: str, nodes: dict[str, Any]) -> list[str]:
         return []
     try:
         kept = zarr.open_group(path, mode="r", use_consolidated=True)
-    except ValueError:  # there are none
+    except ValueError:  # there are no consolidated metadata
         return []
     copies = dict(kept.members(max_depth=None))
     of_nodes = {name: node for name, node in nodes.items() if name}
@@ -131,7 +131,7 @@ def _of_consolidated(path: str, nodes: dict[str, Any]) -> list[str]:
 
 def _is_same(node: Any, copy: Any) -> bool:
     if type(node) is not type(copy) or dict(node.attrs) != dict(copy.attrs):
-        return _as_text(node) == _as_text(copy)  # a NaN among the attributes
+        return _as_text(node) == _as_text(copy)  # an attribute may be NaN, which is not equal to itself
     return _as_text(node) == _as_text(copy)
 
 
