@@ -1,4 +1,4 @@
-"""One pass of a copy from file to file, tile by tile: which tiles, in which order, with how much memory."""
+"""One pass of a copy from file to file, tile by tile: the tiles, their order, and the memory."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from swath.copying.costs import Costs
 
 MIB = 1 << 20
 METHOD_BYTES = 600 << 10
-"""What reading or writing one tile needs (docs/methods.md): a bounce buffer or a batch."""
+"""Memory for reading or writing one tile (docs/methods.md): a bounce buffer or a batch."""
 WORKERS = 8
-"""Threads that move chunks, each with memory of its own, where there is room for so many."""
+"""The most threads that move chunks; each has its own memory."""
 PLACED_BYTES = 16 * MIB
-"""Of encoded chunks whose places the format's library gives, where there is room for so many: it opens the file once
-for all of them, which takes about as long as encoding a hundredth of these bytes."""
+"""The most bytes of encoded chunks that the format's library allocates at a time: it opens the file once for them,
+which takes about as long as encoding a hundredth of these bytes."""
 LIBRARY_BYTES = 64 * MIB
-"""A slab that a format's library reads at once (library_access.py); there are two copies of it for a moment."""
+"""A slab that a format's library reads at once (library_access.py); for a moment there are two copies of it."""
 CHUNK_BYTES = 120
-"""Of the table that says where each chunk is, while it is made and afterwards."""
+"""Memory of the table of chunks for each chunk, while the table is made and afterwards."""
 TILES_READ_AHEAD = 2
 SLABS_WRITTEN_BEHIND = 2
 TILES_IN_PLACE = 3
-"""Where a tile is written from the memory that it was read into: one that is read, one that waits, one written."""
+"""The buffers of tiles that are written from the memory of the read: one is read, one waits, one is written."""
 AHEAD_RUN_BYTES, AHEAD_RUN_BYTES_MIN = 512 << 10, 32 << 10
-"""About as long as a device likes; shorter ones are as well read as they come, for each costs a call."""
+"""Devices read runs of about the first length well; below the second, nothing is prefetched: each run costs a call."""
 GROUPS_MIN = 4
-"""While the first group of bands is read nothing is written."""
+"""While the first group of bands is read, nothing is written."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,11 +40,11 @@ class Pass:
 
     Attributes:
         source, target: the two sides.
-        tile: extents of a tile.
-        slab: extents of the part of a tile that is brought into the target's order, and written, at once.
-        converts: whether elements get another dtype, from one buffer into another (not only another byte order, which
+        tile: lengths of a tile.
+        slab: lengths of the part of a tile that is shuffled into the target's order, and written, at once.
+        converts: whether elements get another dtype, from one buffer into another (a change of the byte order alone
             happens in place).
-        costs: what it is priced by.
+        costs: the costs that give the price.
     """
 
     source: Side
@@ -66,16 +66,16 @@ class Pass:
 
     @property
     def shuffles(self) -> bool:
-        """Whether elements of a tile change their order."""
+        """Whether elements of a tile change their order in memory."""
         return not same_order(self.source, self.target, self.tile)
 
     @property
     def in_place(self) -> bool:
-        """Whether a tile is written from the memory that it was read into."""
+        """Whether a tile is written from the memory of the read."""
         return not (self.shuffles or self.converts)
 
     def box(self, index: int) -> tuple[slice, ...]:
-        """Return the tile of that number. They follow each other in the order of the target."""
+        """Return the tile with that number; tiles are in the order of the target."""
         places = [0] * len(self.tile)
         for d in reversed(self.target.order):
             index, places[d] = divmod(index, self.grid[d])
@@ -84,7 +84,7 @@ class Pass:
         )
 
     def slabs(self, extents: Extents) -> Iterator[tuple[slice, ...]]:
-        """Yield the parts of a tile of these extents, in the order of the target."""
+        """Yield the parts of a tile of these lengths, in the order of the target."""
         if self.in_place:
             yield tuple(slice(0, e) for e in extents)
             return
@@ -98,7 +98,7 @@ class Pass:
 
     @property
     def band_tiles(self) -> int:
-        """Number of tiles after which what was written is contiguous, chunks included."""
+        """The number of tiles after which the written bytes are contiguous, including chunks."""
         chunk = self.target.chunk or (1,) * len(self.tile)
         for place, d in enumerate(self.target.order):
             if max(self.tile[d], chunk[d]) > 1 and self.target.shape[d] > 1:
@@ -107,10 +107,10 @@ class Pass:
         return 1
 
     def span_of_band(self, side: Side, band: int) -> tuple[int, int] | None:
-        """The bytes of a band, [begin, end), from the first byte of that side; None where they are in no one piece.
+        """Return the bytes of a band, [begin, end), from the first byte of that side; None if they are not contiguous.
 
-        Shape (100, 200) of 8 bytes, tiles of (10, 200): of a target in C order band 2 is [32000, 48000); of a source in
-        F order it is 200 pieces of 10 numbers each, and there is no span.
+        Shape (100, 200) of 8 bytes, tiles of (10, 200): for a target in C order, band 2 is [32000, 48000); for a source
+        in F order it is 200 pieces of 10 numbers each, so the result is None.
         """
         if side.strides is None:
             return None
@@ -128,15 +128,15 @@ class Pass:
 
     @property
     def is_merged(self) -> bool:
-        """Whether the page cache makes long writes of short ones."""
+        """Whether the page cache combines short writes to long ones."""
         return self.band_bytes <= self.costs.merge_bytes
 
     @functools.cached_property
     def bands_at_once(self) -> int:
-        """The source's runs of so many bands are asked for at once (`swath.copying.ahead`); 1 where that is no use.
+        """The number of bands whose source runs are prefetched together (`swath.copying.ahead`); 1 if that is no use.
 
-        It is where they follow each other in the file, and are short; and where the page cache has room for them and
-        for as many more.
+        It is of use if the runs follow each other in the file and are short, and if the page cache has room for twice
+        the group.
         """
         source, d = self.source, self._band_dimension
         if d is None or self.tiles == 0 or source.strides is None:
@@ -149,7 +149,7 @@ class Pass:
         return bands if bands > 1 and bands * run_bytes >= AHEAD_RUN_BYTES_MIN else 1
 
     def tiles_of_group(self, index: int) -> range:
-        """Return the tiles of the bands that are asked for together with that of tile `index`."""
+        """Return the tiles of the bands that are prefetched together with the band of tile `index`."""
         cycle = self._bands_of_cycle
         band = index // self.band_tiles
         first = band - band % cycle % self.bands_at_once
@@ -157,7 +157,7 @@ class Pass:
         return range(first * self.band_tiles, min(end * self.band_tiles, self.tiles))
 
     def box_of_group(self, group: range, place: int) -> tuple[slice, ...]:
-        """Tile `place` of the first band of a group, with those beside it in the other bands."""
+        """Return tile `place` of the first band of a group, together with the tiles beside it in the other bands."""
         box = list(self.box(group.start + place))
         d = self._band_dimension
         if d is not None:
@@ -166,7 +166,7 @@ class Pass:
 
     @property
     def _band_dimension(self) -> int | None:
-        """The dimension along which one band follows the other."""
+        """The dimension along which the bands follow each other."""
         chunk = self.target.chunk or (1,) * len(self.tile)
         for d in self.target.order:
             if max(self.tile[d], chunk[d]) > 1 and self.target.shape[d] > 1:
@@ -175,7 +175,7 @@ class Pass:
 
     @property
     def _bands_of_cycle(self) -> int:
-        """Number of bands after which they begin again at index 0 of that dimension."""
+        """The number of bands after which they begin again at index 0 of that dimension."""
         d = self._band_dimension
         if d is None:
             return 1
@@ -184,12 +184,12 @@ class Pass:
 
     @functools.cached_property
     def read_requests(self) -> int:
-        """Contiguous runs of the source, tile by tile."""
+        """The number of contiguous runs of the source, tile by tile."""
         return _requests(self.source, self.tile)
 
     @functools.cached_property
     def write_requests(self) -> int:
-        """Contiguous runs of the target, slab by slab."""
+        """The number of contiguous runs of the target, slab by slab."""
         if self.in_place:
             return _requests(self.target, self.tile)
         return sum(
@@ -200,7 +200,7 @@ class Pass:
 
     @property
     def tile_bytes(self) -> int:
-        """Bytes of a tile as it is read."""
+        """Bytes of a tile in the source's dtype."""
         return math.prod(self.tile) * self.source.itemsize
 
     @property
@@ -210,7 +210,7 @@ class Pass:
 
     @property
     def memory_bytes(self) -> int:
-        """Bytes of all buffers together, and what reading and writing need."""
+        """Bytes of all buffers together, and of the memory for reading and writing."""
         if self.in_place:
             buffers = TILES_IN_PLACE * self.tile_bytes
         else:
@@ -224,14 +224,14 @@ class Pass:
         return buffers
 
     def _moving_bytes(self, side: Side) -> int:
-        """Return what reading or writing a tile needs beside the tile."""
+        """Return the memory for reading or writing a tile, besides the tile."""
         if side.worker_bytes:
             return self.chunk_buffer_bytes(side)
         slab = 2 * min(LIBRARY_BYTES, self.tile_bytes) if side.through_library else METHOD_BYTES
         return min(slab, self.tile_bytes)
 
     def chunk_buffer_bytes(self, side: Side) -> int:
-        """Return the buffer bytes of all threads that move the chunks of a side: at least one, within half a tile."""
+        """Return the buffer bytes of all threads that move a side's chunks: at least one chunk, within half a tile."""
         wanted = WORKERS * side.worker_bytes
         if self.is_placed and side == self.target:
             wanted = max(wanted, PLACED_BYTES)
@@ -239,19 +239,19 @@ class Pass:
 
     @property
     def is_placed(self) -> bool:
-        """Whether the format's library gives the chunks of the target their places when they are encoded."""
+        """Whether the format's library allocates the chunks of the target when they are encoded."""
         return self.target.has_table and self.target.is_compressed
 
     @property
     def placings(self) -> int:
-        """How many times the format's library is asked for places; 0 where it is not."""
+        """The number of times that the format's library allocates chunks; 0 if it does not."""
         if not self.is_placed:
             return 0
         return self.tiles * -(-self.tile_bytes // max(self.chunk_buffer_bytes(self.target), 1))
 
     @functools.cached_property
     def seconds(self) -> dict[str, float]:
-        """Predicted seconds, of each stage and in all: see `price.seconds_of`."""
+        """Predicted seconds of each stage and in all: see `price.seconds_of`."""
         return price.seconds_of(self)
 
     def to_dict(self) -> dict[str, Any]:

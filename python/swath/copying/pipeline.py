@@ -1,9 +1,9 @@
-"""Carrying out one pass of a copy: a thread that reads ahead, the caller's that shuffles, one that writes behind.
+"""Executes one pass of a copy: one thread reads ahead, the caller's thread shuffles, one thread writes behind.
 
     read ahead  ──tiles──▶  shuffle, convert  ──slabs──▶  write behind  ──bands──▶  write back
 
-Each arrow is a queue whose buffers come back when they are done with: memory is what the plan states. The compiled core
-gives up the interpreter's lock while it reads, copies and writes.
+Each arrow is a queue whose buffers are used again, so that the memory is that of the plan. The compiled core releases
+the interpreter's lock while it reads, copies and writes.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ Buffer = npt.NDArray[np.uint8]
 Elements = npt.NDArray[Any]
 
 PIECE_BYTES_MIN = 512
-"""Shorter pieces of memory are gathered first: one call each costs more than a copy in the processor's cache."""
+"""Shorter pieces of memory are gathered first: a call for each costs more than a copy in the processor's cache."""
 
 
 class Progress:
-    """How far a copy is, for who watches it: written once, counting every pass."""
+    """The progress of a copy, for an observer: bytes written, counted over all passes."""
 
     def __init__(self, bytes_total: int, bytes_done: int = 0) -> None:
         self.bytes_total = bytes_total
@@ -43,14 +43,14 @@ class Progress:
 
 
 def elements_in(buffer: Buffer, dtype: np.dtype[Any], extents: Extents, order: Sequence[int]) -> Elements:
-    """Return a box of `extents` in the first bytes of a buffer, its dimensions varying in `order`, slowest first."""
+    """Return a box of lengths `extents` in the first bytes of a buffer; `order` lists its dimensions, slowest first."""
     count = int(np.prod(extents, dtype=np.int64))
     flat = buffer[: count * dtype.itemsize].view(dtype)
     return flat.reshape([extents[d] for d in order]).transpose(np.argsort(order))
 
 
 def method_for(side: Side, extents: Extents) -> str:
-    """How a box is moved: `list` as memory is, or `direct` through a small buffer where its pieces are very short."""
+    """Return how to move a box: as a `list` of pieces of memory, or `direct` through a buffer for very short pieces."""
     if side.chunk is None or side.through_library or side.worker_bytes:
         return "list"
     row = side.order[-1] if side.order else 0
@@ -64,19 +64,19 @@ def tuning_of(side: Side, chunk_buffer_bytes: int) -> dict[str, int] | None:
 
 
 def _release_free_memory(side: Side) -> None:
-    """Give back what compressors have freed: else free memory grows with the number of chunks, beyond the budget."""
+    """Give freed memory of compressors back to the system: it would grow with the chunks, beyond the budget."""
     if side.is_compressed:
         _core.release_free_memory()
 
 
 class Tiles:
-    """Reads an array box by box into one's own buffers, in the order of the file.
+    """Reads an array box by box into the caller's buffers, in the order of the file.
 
     Args:
         array: opened by this process alone.
-        side: the array as the copy sees it.
+        side: the array in the copy's terms.
         axes: dimension d of the copy is dimension `axes[d]` of the array.
-        chunk_buffer_bytes: of threads that decode chunks.
+        chunk_buffer_bytes: buffers of the threads that decode chunks.
     """
 
     def __init__(self, array: Array, side: Side, axes: Sequence[int], chunk_buffer_bytes: int = 0) -> None:
@@ -100,13 +100,13 @@ class Tiles:
 
 @dataclasses.dataclass(frozen=True)
 class OpenFiles:
-    """What one pass has open.
+    """The open files of one pass.
 
     Attributes:
         source, target: opened by this process alone.
         axes: see `Tiles`.
-        read_ahead: of the source; told which tile will be read. None where that is no use.
-        write_back: of the target; told when what was written is contiguous. None where that is no use.
+        read_ahead: prefetches the source; it gets the tile that will be read. None if that is no use.
+        write_back: writes the target to the device; it gets what is contiguous. None if that is no use.
     """
 
     source: Array
@@ -117,13 +117,13 @@ class OpenFiles:
 
 
 class Pipeline:
-    """The threads and buffers of one pass. Use it in a `with` block; `advance` carries tiles out.
+    """The threads and buffers of one pass. Use it in a `with` block; `advance` executes tiles.
 
     Args:
         plan: the pass.
-        files: that it moves bytes from and to.
-        indices: of this rank's tiles, in the order in which they will be carried out.
-        progress: told how many bytes were written.
+        files: source and target.
+        indices: the numbers of this rank's tiles, in the order of their execution.
+        progress: counts the bytes that were written.
     """
 
     def __init__(self, plan: Pass, files: OpenFiles, indices: Sequence[int], progress: Progress) -> None:
@@ -154,7 +154,7 @@ class Pipeline:
             self._free_tiles.put(np.empty(plan.tile_bytes, np.uint8))
         if not plan.in_place:
             for _ in range(SLABS_WRITTEN_BEHIND):
-                # Zeros: NumPy converts fields only, and what memory held before must not get into the padding.
+                # Zeros: NumPy converts fields only, and old content of the memory must not get into the padding.
                 self._free_slabs.put(np.zeros(plan.slab_elements * plan.target.itemsize, np.uint8))
         both = plan.shuffles and plan.converts
         self._between = np.empty(plan.slab_elements * plan.source.itemsize if both else 0, np.uint8)
@@ -171,7 +171,7 @@ class Pipeline:
     ) -> None:
         self._stopped = True
         if error is not None:
-            self._stop.set()  # what the threads are at
+            self._stop.set()  # the threads stop after their current step
         self._free_tiles.put(None)
         self._slabs.put(None)
         for thread in self._threads:
@@ -179,9 +179,9 @@ class Pipeline:
                 thread.join()
 
     def advance(self, tiles: int) -> None:
-        """Carry out this rank's next tiles; when it returns they are written, in the page cache at least.
+        """Execute this rank's next tiles; when this returns they are written, at least to the page cache.
 
-        Raises what reading or writing raised: nothing more is written then.
+        Raises the error of the read or the write: then nothing more is written.
         """
         for _ in range(tiles):
             tile = self._tiles.get()
@@ -212,7 +212,7 @@ class Pipeline:
                 return
 
     def _shuffle(self, index: int, box: Box, buffer: Buffer, elements: Elements) -> None:
-        """Hands a tile to the writer: as it is, or slab by slab in the target's order."""
+        """Hand a tile to the writer: unchanged, or slab by slab in the target's order."""
         self._executed += 1
         plan, dtype = self._plan, self._target.dtype
         band = index // plan.band_tiles
@@ -237,7 +237,7 @@ class Pipeline:
             self._slabs.put((None, None, lambda: None, ended))
 
     def _place(self, target: Elements, source: Elements) -> None:
-        """Every element to its place, in the target's dtype."""
+        """Copy each element to its position, in the target's dtype."""
         if not self._plan.converts:
             _core.copy_strided(target, source)
             if self._swaps:
@@ -247,7 +247,7 @@ class Pipeline:
             between = elements_in(self._between, self._source_dtype, source.shape, self._plan.target.order)
             _core.copy_strided(between, source)
             source = between
-        with np.errstate(all="ignore"):  # as NumPy's astype does, but without a word: the caller asked for it
+        with np.errstate(all="ignore"):  # like NumPy's astype, but without warnings: the caller asked for the dtype
             np.copyto(target, source, casting="unsafe")
 
     def _write_behind(self) -> None:

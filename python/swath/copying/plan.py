@@ -1,16 +1,16 @@
-"""How an array is brought into another layout within a budget of memory. Pure: no file, no clock.
+"""The plan to bring an array into another layout within a budget of memory. Pure: no file, no clock.
 
-Both sides of a copy want long runs, and they want them along different dimensions. The array is cut into tiles; a tile
-is read in the order of the source, brought into the order of the target in memory, and written. Of M elements of
-memory, a transpose in one pass has runs of s elements on one side and M / s on the other: about sqrt(M) on both. In two
-passes, with a file of small chunks between, runs have about M^(2/3) elements, for twice the bytes: where memory is
-tiny beside a row, that is less time. (Out-of-core transposition: Kandaswamy et al. 2002, section 3.3, transposes in
+Both sides of a copy need long runs, but along different dimensions. The array is cut into tiles; a tile is read in the
+order of the source, shuffled into the order of the target in memory, and written. With M elements of memory, a
+transpose in one pass has runs of s elements on one side and M / s on the other: about sqrt(M) on both. In two passes,
+with a file of small chunks between them, runs have about M^(2/3) elements, for twice the bytes: if memory is tiny
+compared with a row, this is faster. (Out-of-core transposition: Kandaswamy et al. 2002, section 3.3, transposes in
 memory so that both files are read and written in their own order; the exponents are those of external permuting with
 one and two passes.)
 
-Tiles follow each other in the order of the target, so that what was written becomes contiguous after every *band*: one
-row of tiles. As long as a band fits in what the page cache may hold back (`Costs.merge_bytes`), the device sees long
-writes however short the runs were.
+Tiles follow each other in the order of the target, so that the written bytes are contiguous after each *band*: one row
+of tiles. As long as a band fits into the part of the page cache that may wait (`Costs.merge_bytes`), the device gets
+long writes even if the runs are short.
 """
 
 from __future__ import annotations
@@ -26,35 +26,35 @@ from swath.errors import ArgumentError
 
 MIB = 1 << 20
 OVERHEAD_BYTES = 7 * MIB
-"""Kept back of a budget for threads' stacks, rings and plans; of small budgets at most a quarter."""
+"""The part of a budget for threads' stacks, rings and plans; at most a quarter of a small budget."""
 TYPICAL_OVERHEAD_BYTES = 7 * MIB // 4
-"""What they take as a rule: 0 to 3.5 MiB over the grid of `swath bench copy --grid`. Threads that code chunks take all
-that is kept back: each has a heap of its own, and its compressor another buffer."""
+"""What they typically take: 0 to 3.5 MiB over the grid of `swath bench copy --grid`. Threads that code chunks take all
+the reserve: each has its own heap, and its compressor has another buffer."""
 SLAB_PART = 16
 SLAB_BYTES_MIN = 64 << 10
 STEPS = tuple(sorted({2**k for k in range(62)} | {3 * 2**k for k in range(61)}))
 COARSE_STEPS = STEPS[::4]
-"""What two passes are first looked for with: there are some hundred ways to put chunks between them."""
+"""The lengths of the first search for two passes: there are some hundred ways to put chunks between them."""
 SECOND_PASS_PAYS = 0.9
-"""Two passes need room for another file, and must be this much faster."""
+"""Two passes need space for another file, so they must be this much faster."""
 SCRATCH_CHUNK_BYTES_MIN = 4096
 """Each chunk that a tile touches costs some bytes of memory and a microsecond."""
 SEARCH_SECONDS = 1.0
-"""Looking for two passes takes about so long: they must be able to save more."""
+"""The time of a search for two passes: they must be able to save more."""
 START_SECONDS = 0.1
-"""Planning, making the files, the journal."""
+"""The time for planning, creating the files, and the journal."""
 AT_ONCE_BYTES = 1 << 20
-"""Of an array that is moved as one tile, and brought to the medium together with others."""
+"""An array of at most this size is moved as one tile, and synced together with others."""
 
 
 @dataclasses.dataclass(frozen=True)
 class CopyPlan:
-    """How a copy is carried out, and what it will cost.
+    """The way in which a copy is executed, and its predicted costs.
 
     Attributes:
         passes: one, or two with a scratch file between.
-        budget_bytes: the memory that was allowed to each process that moves tiles.
-        reason: why so many passes.
+        budget_bytes: the memory that each process that moves tiles may use.
+        reason: why there are one or two passes.
     """
 
     passes: tuple[Pass, ...]
@@ -63,7 +63,7 @@ class CopyPlan:
 
     @property
     def memory_bytes(self) -> int:
-        """Predicted for the time when it is most: all buffers and what goes with them."""
+        """The predicted maximum of memory: all buffers and what belongs to them."""
         overhead = overhead_bytes(self.budget_bytes)
         if not any(side.worker_bytes for p in self.passes for side in (p.source, p.target)):
             overhead = min(overhead, TYPICAL_OVERHEAD_BYTES)
@@ -71,17 +71,17 @@ class CopyPlan:
 
     @property
     def workers_of_node(self) -> int:
-        """How many processes of a node move tiles, each within its own part of the memory."""
+        """The number of processes of a node that move tiles, each within its own part of the memory."""
         return self.passes[0].costs.workers
 
     @property
     def seconds(self) -> float:
-        """Predicted."""
+        """The predicted seconds."""
         return START_SECONDS + sum(p.seconds["total"] for p in self.passes)
 
     @property
     def disk_bytes(self) -> int:
-        """That must be free: the target, and the scratch file beside it."""
+        """The free space that is needed: the target, and the scratch file next to it."""
         return self.passes[-1].target.stored_bytes + self.scratch_bytes
 
     @property
@@ -91,12 +91,12 @@ class CopyPlan:
 
     @property
     def is_at_once(self) -> bool:
-        """Whether the array is so small that it is one tile, which is brought to the medium together with others."""
+        """Whether the array is so small that it is one tile, which is synced together with others."""
         return len(self.passes) == 1 and self.passes[0].tiles <= 1 and self.passes[0].target.nbytes <= AT_ONCE_BYTES
 
     @property
     def sync_seconds(self) -> float:
-        """Predicted, of what all passes wait for at their ends."""
+        """The predicted seconds of the syncs at the ends of all passes."""
         return sum(p.costs.sync for p in self.passes)
 
     def to_dict(self) -> dict[str, Any]:
@@ -116,10 +116,10 @@ class CopyPlan:
 
 @dataclasses.dataclass(frozen=True)
 class FilePlan:
-    """How all variables of a file are copied, one after another, within one budget.
+    """The way in which all variables of a file are copied, one after another, within one budget.
 
     Attributes:
-        variables: their names and how each is copied, in this order.
+        variables: their names and plans, in this order.
     """
 
     variables: tuple[tuple[str, CopyPlan], ...]
@@ -131,39 +131,39 @@ class FilePlan:
 
     @property
     def budget_bytes(self) -> int:
-        """The memory that was allowed to each process that moves tiles."""
+        """The memory that each process that moves tiles may use."""
         return max((plan.budget_bytes for _, plan in self.variables), default=0)
 
     @property
     def memory_bytes(self) -> int:
-        """Predicted for the variable that takes most."""
+        """The predicted memory of the variable that takes most."""
         return max((plan.memory_bytes for _, plan in self.variables), default=0)
 
     @property
     def workers_of_node(self) -> int:
-        """How many processes of a node move tiles, of the variable that keeps most of them busy."""
+        """The number of processes of a node that move tiles, for the variable that uses most of them."""
         return max((plan.workers_of_node for _, plan in self.variables), default=1)
 
     @property
     def seconds(self) -> float:
-        """Predicted: what is moved at once waits for one sync together."""
+        """The predicted seconds: arrays that are moved at once share one sync."""
         together = [plan.sync_seconds for _, plan in self.variables if plan.is_at_once]
         each = sum(plan.seconds - START_SECONDS for _, plan in self.variables)
         return START_SECONDS + each - sum(together) + max(together, default=0.0)
 
     @property
     def disk_bytes(self) -> int:
-        """That must be free: all of the target, and the largest scratch file."""
+        """The free space that is needed: the whole target, and the largest scratch file."""
         return sum(plan.passes[-1].target.stored_bytes for _, plan in self.variables) + self.scratch_bytes
 
     @property
     def scratch_bytes(self) -> int:
-        """Bytes of the largest file between two passes: there is one at a time."""
+        """Bytes of the largest scratch file: there is one at a time."""
         return max((plan.scratch_bytes for _, plan in self.variables), default=0)
 
     @property
     def reason(self) -> str:
-        """How they are moved."""
+        """How the variables are moved."""
         small = sum(plan.is_at_once for _, plan in self.variables)
         return f"{len(self.variables)} variables, one after another" + (f"; {small} as one tile each" if small else "")
 
@@ -183,21 +183,21 @@ class FilePlan:
 
 
 def overhead_bytes(budget_bytes: int) -> int:
-    """Return what is kept back of a budget for what is no buffer."""
+    """Return the part of a budget that is not for buffers."""
     return min(OVERHEAD_BYTES, budget_bytes // 4)
 
 
 def make_plan(source: Side, target: Side, *, budget_bytes: int, costs: Costs, converts: bool = False) -> CopyPlan:
-    """Return the fastest way that keeps the budget.
+    """Return the fastest plan within the budget.
 
     Args:
         source: in the dimensions of the target (`Side.permuted`).
-        target: of the same shape.
-        budget_bytes: memory that may be used.
-        costs: of the store.
-        converts: whether elements get another dtype; in two passes the second one does it.
+        target: the same shape.
+        budget_bytes: the memory that may be used.
+        costs: the costs of the store.
+        converts: whether elements get another dtype; with two passes, the second one converts.
 
-    Raises ArgumentError where no tile fits into the budget, which says how much would do.
+    Raises ArgumentError, with the memory that would be enough, if no tile fits into the budget.
     """
     buffers = budget_bytes - overhead_bytes(budget_bytes)
     one = best_pass(source, target, buffers, costs, converts)
@@ -220,7 +220,7 @@ def make_plan(source: Side, target: Side, *, budget_bytes: int, costs: Costs, co
 
 
 def plan_at_once(source: Side, target: Side, *, budget_bytes: int, costs: Costs, converts: bool) -> CopyPlan | None:
-    """Return the plan that moves a small array as one tile; None where it is none, or does not fit in the budget."""
+    """Return the plan that moves a small array as one tile; None if it is not small, or not within the budget."""
     if target.nbytes > AT_ONCE_BYTES:
         return None
     one = Pass(source, target, target.shape, target.shape, converts, costs)
@@ -232,7 +232,7 @@ def plan_at_once(source: Side, target: Side, *, budget_bytes: int, costs: Costs,
 def best_pass(
     source: Side, target: Side, buffers: int, costs: Costs, converts: bool, steps: tuple[int, ...] = STEPS
 ) -> Pass | None:
-    """Return the fastest single pass whose buffers fit; None where none does. `steps`: lengths of runs to look at."""
+    """Return the fastest single pass whose buffers fit; None if there is none. `steps`: the lengths of runs to try."""
     best: Pass | None = None
     for tile in _tiles(source, target, buffers, steps):
         candidate = _pass(source, target, tile, costs, converts, buffers)
@@ -247,7 +247,7 @@ def _rank(candidate: Pass) -> tuple[float, int, int]:
 
 
 def _tiles(source: Side, target: Side, buffers: int, lengths: tuple[int, ...]) -> set[Extents]:
-    """Tiles worth a look: of each length of runs on one side, with each on the other, rounded to chunks or not."""
+    """Return candidate tiles: each length of runs on one side with each on the other, rounded to chunks or not."""
     elements = math.prod(target.shape)
     most = buffers // max(source.itemsize, 1)
     if elements == 0:
@@ -277,7 +277,7 @@ def _pass(source: Side, target: Side, tile: Extents, costs: Costs, converts: boo
 
 
 def _slab(target: Side, tile: Extents, slab_bytes: int) -> Extents:
-    """The tile cut along the target's slowest dimensions: runs stay as long as they are, and chunks whole if they can.
+    """Cut the tile along the target's slowest dimensions: runs keep their lengths, and chunks stay whole if they can.
 
     A tile of (300, 4096) for a target in C order, 8 bytes an element, slabs of 1 MiB: (32, 4096).
     """
@@ -298,10 +298,10 @@ def _total(passes: tuple[Pass, ...]) -> float:
 def _best_two(
     source: Side, target: Side, buffers: int, costs: Costs, converts: bool, one: Pass | None
 ) -> tuple[Pass, Pass] | None:
-    """Return the best of two passes by way of chunks; None where they cannot pay.
+    """Return the best two passes with chunks between them; None if they cannot save time.
 
-    Two passes transfer everything twice, and code it once: where one pass is not much slower than that at full speed,
-    none is looked for.
+    Two passes transfer everything twice, and code it once: if one pass is not much slower than that at full speed,
+    there is no search.
     """
     if 0 in target.shape or source.through_library or target.through_library:
         return None
@@ -322,13 +322,13 @@ def _best_two(
 
 
 def _refined(two: tuple[Pass, Pass], buffers: int) -> tuple[Pass, Pass]:
-    """Return the best of two passes by way of the same chunks, with runs of all lengths."""
+    """Return the best two passes with the same chunks between them, with runs of all lengths."""
     first, second = (best_pass(p.source, p.target, buffers, p.costs, p.converts) or p for p in two)
     return min((first, two[0]), key=_rank), min((second, two[1]), key=_rank)
 
 
 def _gain_max(one: Pass) -> float:
-    """Return how many seconds less two passes could take: reading and writing twice in long requests, coding once."""
+    """Return the most seconds that two passes could save: they read and write twice in long requests, and code once."""
     source, target, costs = one.source, one.target, one.costs
     far = 1 << 24
     once = (source.nbytes * at(costs.read, far) + target.nbytes * at(costs.write, far)) / far
@@ -338,7 +338,7 @@ def _gain_max(one: Pass) -> float:
 
 
 def _scratch_chunks(source: Side, target: Side, buffers: int) -> list[Extents]:
-    """Boxes of powers of four elements along the runs of both sides, that fit in memory some times, not too often."""
+    """Return boxes of powers of four elements along the runs of both sides; a few, not too many, fit into memory."""
     most = buffers // source.itemsize // 8
     least = min(SCRATCH_CHUNK_BYTES_MIN // source.itemsize, most // 8)
     steps = [4**k for k in range(31) if 4**k <= min(most, math.prod(target.shape))]

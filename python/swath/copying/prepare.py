@@ -1,4 +1,4 @@
-"""Everything that is decided before a copy begins, or goes on: the plan, room on the disk, the files, the journal."""
+"""All decisions before a copy begins or continues: the plan, space on the disk, the files, the journal."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from swath.store import profile
 from swath.store.atomic_file import AtomicFile
 
 DROP_PART = 2
-"""Pages are dropped behind a copy whose two files are larger than the available memory divided by this."""
+"""Pages are dropped after use if the two files of a copy are larger than the available memory divided by this."""
 
 
 @dataclasses.dataclass(frozen=True)
 class PlannedPart:
-    """One array, how it is copied, and which ranks do it."""
+    """One array, its plan, and the ranks that execute it."""
 
     part: Part
     plan: CopyPlan
@@ -41,7 +41,7 @@ class PlannedPart:
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """What rank 0 has prepared and every rank needs (it pickles)."""
+    """What rank 0 has prepared and every rank needs. It can be pickled."""
 
     request: CopyRequest
     parts: tuple[PlannedPart, ...]  # in the order in which they are copied
@@ -53,7 +53,7 @@ class Job:
 
     @property
     def plan(self) -> CopyPlan | FilePlan:
-        """Of all of it."""
+        """The plan of all parts."""
         return plan_of(self.request, self.parts)
 
     def locate_small(self, numbers: range) -> list[tuple[Description, Description]]:
@@ -72,7 +72,7 @@ class Job:
     def locate(self, number: int, *, is_begun: bool) -> tuple[Description, ...]:
         """Return source, scratch file if there is one, and target of a part. On rank 0, before the part begins.
 
-        The scratch file is made where nothing of the part is done yet.
+        The scratch file is made if nothing of the part is done yet.
         """
         part, plan = self.parts[number].part, self.parts[number].plan
         working = self.atomic_file.working_path
@@ -91,7 +91,7 @@ class Job:
 
 def _make_scratch(path: str, size: int) -> None:
     if pools.is_in_pool(path):
-        _core.open_file(path, "x").resize(size)  # goes with the file that is written
+        _core.open_file(path, "x").resize(size)  # removed together with the unfinished target
         return
     remove(path)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
@@ -110,16 +110,16 @@ def plan_of(request: CopyRequest, parts: Sequence[PlannedPart]) -> CopyPlan | Fi
 def plan_parts(
     request: CopyRequest, ranks: Ranks, asked_workers: int | None, memory: int, *, cached: bool = False
 ) -> tuple[PlannedPart, ...]:
-    """Return the parts as they are carried out, small ones first, by the profile of the store of the target.
+    """Return the parts in the order of their execution, small ones first; the profile is that of the target's store.
 
     Args:
-        request: what is asked for.
-        ranks: that may work.
-        asked_workers: how many of a node shall; None for as many as pay.
-        memory: of a node.
+        request: the request.
+        ranks: the ranks that may work.
+        asked_workers: the number of working ranks of a node; None for the fastest number.
+        memory: the memory of a node.
         cached: whether the source is in the page cache.
 
-    Raises ArgumentError where the memory is too small.
+    Raises ArgumentError if the memory is too small.
     """
     of_part = _costs(request, ranks, cached=cached)
     counts = counts_to_weigh(ranks, asked_workers)
@@ -156,7 +156,7 @@ def _planned_by(part: Part, ranks: Ranks, plan: CopyPlan) -> PlannedPart:
 
 
 def _costs(request: CopyRequest, ranks: Ranks, *, cached: bool = False) -> Callable[[Part], Costs]:
-    """Return what gives the costs of copying a part to the store that will hold the target."""
+    """Return a function that gives the costs of copying a part to the target's store."""
     target = request.target_path
     stored = profile.for_path(target if pools.is_in_pool(target) else os.path.dirname(os.path.realpath(target)))
     core = _core.default_profile() if stored is None else stored.core
@@ -166,7 +166,7 @@ def _costs(request: CopyRequest, ranks: Ranks, *, cached: bool = False) -> Calla
 
 @dataclasses.dataclass(frozen=True)
 class CopyOptions:
-    """How a copy is made, whatever it makes: see `swath.copy`. `memory` is the budget in bytes."""
+    """Options of any copy: see `swath.copy`. `memory` is the budget in bytes."""
 
     workers: int | None
     memory: int
@@ -176,7 +176,7 @@ class CopyOptions:
 
 
 def prepare_job(request: CopyRequest, ranks: Ranks, options: CopyOptions, journal_kept: list[Journal]) -> Job:
-    """Decide, on rank 0, everything that is decided once. The journal is locked, and put into `journal_kept`."""
+    """Make, on rank 0, all decisions that are made once. The journal is locked, and appended to `journal_kept`."""
     target = request.target_path
     if pools.is_in_pool(target):
         return _prepared_in_pool(request, ranks, options)
@@ -185,7 +185,7 @@ def prepare_job(request: CopyRequest, ranks: Ranks, options: CopyOptions, journa
     identity = Identity.of(request.source_path)
     journal = Journal.opened(target, anew=options.resume is False)
     try:
-        _check_names(request, atomic_file)  # a copy may have been complete just now
+        _check_names(request, atomic_file)  # another copy may have completed just now
     except BaseException:
         journal.leave()
         raise
@@ -213,7 +213,7 @@ def prepare_job(request: CopyRequest, ranks: Ranks, options: CopyOptions, journa
 
 
 def _prepared_in_pool(request: CopyRequest, ranks: Ranks, options: CopyOptions) -> Job:
-    """Return the same of a target in a pool: nothing is kept for another copy to go on with."""
+    """Do the same for a target in a pool: no state is kept from which another copy could continue."""
     target = request.target_path
     if options.resume:
         raise UnsupportedError(f"copy to {target}: a copy into a pool is not resumed: leave out resume=True (--resume)")
@@ -232,21 +232,21 @@ def _drops(request: CopyRequest) -> bool:
 
 
 def _room_needed(request: CopyRequest, parts: Sequence[PlannedPart]) -> int:
-    """Return bytes that must be free. How little compressed chunks need shows only when they are written."""
+    """Return the bytes that must be free. The size of compressed chunks is known only when they are written."""
     targets = sum(one.plan.disk_bytes - one.plan.scratch_bytes for one in parts if not one.part.is_compressed)
     base = 0 if request.base is None else request.base.identity.size
     return base + targets + max((one.plan.scratch_bytes for one in parts), default=0)
 
 
 def _named_file(request: CopyRequest, options: CopyOptions) -> AtomicFile:
-    """Return where the target is written, and the name that it gets: that of the file which it adds to, too."""
+    """Return the unfinished file with its final name, which may be that of the file that it adds to."""
     overwrite = options.overwrite or request.base is not None
     working = working_path(request.target_path)
     return AtomicFile(request.target_path, overwrite=overwrite, is_folder=request.is_folder, working_path=working)
 
 
 def _check_names(request: CopyRequest, atomic_file: AtomicFile) -> None:
-    """Raise where the target's name, or one beside it that the copy needs, is somebody else's."""
+    """Raise an error if another program uses the target's name, or one next to it that the copy needs."""
     atomic_file.check_name()
     working = working_path(request.target_path)
     for path in (working, working + ".scratch"):
@@ -254,7 +254,7 @@ def _check_names(request: CopyRequest, atomic_file: AtomicFile) -> None:
 
 
 def check_can_begin(request: CopyRequest, parts: Sequence[PlannedPart], options: CopyOptions) -> None:
-    """Raise what `prepare_job` would raise of the target's names, its room, and an interrupted copy; make nothing."""
+    """Raise the errors of `prepare_job` for the target's names, the space, and an interrupted copy; change nothing."""
     target = request.target_path
     if pools.is_in_pool(target):
         AtomicFile(target, overwrite=options.overwrite, is_folder=request.is_folder).remove()
@@ -266,19 +266,19 @@ def check_can_begin(request: CopyRequest, parts: Sequence[PlannedPart], options:
         journal = Journal.opened(target, anew=options.resume is False)
         try:
             if _goes_on(journal, request, Identity.of(request.source_path), working, options.resume):
-                return  # what it needs is there
+                return  # its space is reserved already
         finally:
             journal.leave()
     check_room(os.path.dirname(working), _room_needed(request, parts), request.title)
 
 
 def _goes_on(journal: Journal, request: CopyRequest, identity: Identity, working: str, resume: bool | None) -> bool:
-    """Return whether an interrupted copy is there that this one continues. Raises where it must not be touched."""
+    """Return whether this copy continues an interrupted one. Raises if the interrupted one must not be touched."""
     target = request.target_path
     if journal.header is None or not os.path.exists(working) or resume is False:
         return False
     if journal.done == BEGIN:
-        return False  # nothing of worth
+        return False  # it has no data
     if resume is None:
         part, number, tiles = journal.done
         kept = journal.header["parts"]
@@ -304,7 +304,7 @@ def _goes_on(journal: Journal, request: CopyRequest, identity: Identity, working
 
 
 def _kept(parts: Sequence[PlannedPart]) -> list[dict[str, Any]]:
-    """Return what the journal must remember: with it every tile is the same again."""
+    """Return what the journal must remember so that every tile is the same again."""
     return [
         {
             "variable": one.part.source.variable,
@@ -324,7 +324,7 @@ def _kept(parts: Sequence[PlannedPart]) -> list[dict[str, Any]]:
 def _planned_before(
     header: dict[str, Any], request: CopyRequest, ranks: Ranks, options: CopyOptions
 ) -> tuple[PlannedPart, ...]:
-    """Return the parts as an interrupted copy had planned them; ArgumentError where there is too little memory."""
+    """Return the parts as the interrupted copy planned them; ArgumentError if there is too little memory."""
     of_part = _costs(request, ranks)
     counts = counts_to_weigh(ranks, options.workers)
     parts = {part.source.variable: part for part in request.parts}
@@ -376,12 +376,12 @@ def _create(request: CopyRequest, path: str) -> None:
 
 
 def _make_target(request: CopyRequest, working: str) -> None:
-    """Make the target, with room on the disk for every byte that is not compressed."""
+    """Make the target, and reserve space for every byte that is not compressed."""
     try:
         _create(request, working)
         reserve(working)
         if not request.parts:
-            sync(working)  # else the last part does it
+            sync(working)  # otherwise the last part syncs
     except BaseException as error:
         remove_working(working)
         if isinstance(error, OSError) and not isinstance(error, Error):

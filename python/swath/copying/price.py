@@ -1,4 +1,4 @@
-"""What one pass of a copy costs: the seconds of its stages, which overlap."""
+"""The price of one pass of a copy: the seconds of its stages, which overlap."""
 
 from __future__ import annotations
 
@@ -11,36 +11,36 @@ if TYPE_CHECKING:
     from swath.copying.one_pass import Pass
 
 PLACING_SECONDS, PLACED_CHUNK_SECONDS = 2e-3, 15e-6
-"""Of a format's library: it opens the file, and gives one encoded chunk its place. Seen with HDF5 1.14 and h5py."""
+"""Seconds of a format's library: to open the file, and to allocate one encoded chunk. Measured: HDF5 1.14 and h5py."""
 STEP_SECONDS = 1e-4
-"""Of the interpreter, for reading one tile or writing one slab."""
+"""Seconds of the interpreter, for reading one tile or writing one slab."""
 FRESH_REQUEST_SECONDS, FRESH_PAGE_SECONDS = 2e-6, 0.3e-6
-"""What a page that a file did not have in memory costs more to write than one that it had: by the request that makes
-it, and by itself (a long request makes large folios). Seen once, on ext4, with writes of 3 KiB, 4 KiB and 1 MiB to a
-reserved file: 1.30, 0.93 and 0.17 s a GiB at first, 0.61, 0.44 and 0.10 s again; a profile does not tell it yet."""
+"""The additional seconds to write a page that is new in a file's page cache: per request that creates pages, and for
+each page (a long request makes large folios). Measured once, on ext4, with writes of 3 KiB, 4 KiB and 1 MiB to a
+reserved file: 1.30, 0.93 and 0.17 s per GiB at first, 0.61, 0.44 and 0.10 s again; a profile does not have it yet."""
 DEVICE_SHARED = 0.5
-"""A device that reads and writes at once takes the longer of both, and this part of the shorter."""
+"""A device that reads and writes at the same time takes the longer of both times, and this part of the shorter one."""
 THREADS = 3.0
 """Of a process: one reads, one shuffles, one writes."""
 HINDRANCE = 0.15
-"""So much of the work of processors is not hidden behind a device that is slower."""
+"""This part of the processors' work is not hidden by a slower device."""
 
 
 def seconds_of(one: Pass) -> dict[str, float]:
     """Return the seconds of each stage; "last", the writing of the last band to the device; and "total".
 
-    Stages overlap; the first tile and the last band do not. Of what a device reads and writes at the same time it
-    hides a part; processors copy from and to the page cache, and in memory. More workers share all but the device,
-    and the turns at one file.
+    Stages overlap, but not for the first tile and the last band. A device hides a part of its reads behind its writes;
+    processors copy from and to the page cache, and in memory. More workers share everything but the device, and the
+    turns at one file.
     """
     costs = one.costs
     workers = costs.workers * costs.nodes
-    tiles = max(one.tiles / workers, 1)  # of each
-    # Linux lets one process of a node at a time write to a file: only files of their own are written at once.
+    tiles = max(one.tiles / workers, 1)  # for each
+    # Linux lets one process of a node at a time write to a file: only files of their own are written at the same time.
     writers = workers if one.target.worker_bytes and one.target.whole_chunks else costs.nodes
     read_run = one.source.nbytes / max(one.read_requests, 1)
     write_run = one.target.nbytes / max(one.write_requests, 1)
-    # A compressed chunk is read whole for every tile that has a part of it.
+    # A compressed chunk is read as a whole for every tile that has a part of it.
     again = _times_read(one)
     decoding = again * one.source.nbytes * costs.decode if one.source.is_compressed else 0.0
     encoding = one.target.nbytes * costs.encode if one.target.is_compressed else 0.0
@@ -53,7 +53,7 @@ def seconds_of(one: Pass) -> dict[str, float]:
     if not one.is_merged:
         to_device = max(to_device, one.write_requests * (at(costs.write, write_run) + costs.write_jump))
     shuffling = 0.0 if one.in_place else one.source.nbytes * costs.shuffle_byte
-    # What no reading is left to hide. Of a band that is too long the kernel writes parts by itself.
+    # Writing that no read hides. The kernel itself writes parts of a band that is too long.
     last = to_device * min(min(one.band_bytes, costs.merge_bytes) / max(one.target.nbytes, 1), 1.0)
     meanwhile = to_device - last
     busy = {
@@ -64,17 +64,17 @@ def seconds_of(one: Pass) -> dict[str, float]:
         "shuffling": shuffling / workers,
         "writing": (writing - encoding) / writers + encoding / (costs.cores * costs.nodes),
     }
-    # Every tile and slab is asked for by the interpreter, one at a time.
+    # The interpreter requests each tile and slab, one at a time.
     slabs = 1 if one.in_place else math.prod(one.tile) / max(one.slab_elements, 1)
     busy["interpreter"] = STEP_SECONDS * tiles * (1 + slabs)
-    if one.is_placed:  # chunks are encoded, placed and written in turn
+    if one.is_placed:  # chunks are encoded, allocated and written in turn
         placing = PLACING_SECONDS * one.placings + PLACED_CHUNK_SECONDS * one.target.table_entries
         busy["interpreter"] += placing
         busy["writing"] += placing
-    # What waits for the device still costs something: threads take each other's cores and locks.
+    # What the device hides still costs something: threads take each other's cores and locks.
     moving = copied_in - decoding + shuffling + writing - encoding
     not_hidden = HINDRANCE * (moving / costs.nodes + busy["interpreter"])
-    # The first tile is only read, or the first bands that are asked for at once; the last one is only written.
+    # The first tile, or the first bands that are prefetched together, is only read; the last one is only written.
     first = max(1 / tiles, one.bands_at_once * one.band_tiles / one.tiles if one.bands_at_once > 1 else 0.0)
     ends = busy["reading"] * first + writing / writers / tiles
     slowest = max(busy.values())
@@ -82,16 +82,16 @@ def seconds_of(one: Pass) -> dict[str, float]:
 
 
 def _fresh_seconds(one: Pass) -> float:
-    """Return the seconds of the pages of the target, all of which are new: requests of 1 KiB make one in four."""
+    """Return the seconds for new pages of the target, which all are: of four requests of 1 KiB, one creates a page."""
     pages = one.target.nbytes / PAGE_BYTES
     return min(one.write_requests, pages) * FRESH_REQUEST_SECONDS + pages * FRESH_PAGE_SECONDS
 
 
 def _times_read(one: Pass) -> float:
-    """Return how many times a chunk that is moved whole is read, for all tiles that have a part of it.
+    """Return how many times a chunk that is moved as a whole is read for all tiles that have a part of it.
 
-    Along a dimension, tiles of e elements each touch 1 + (e - gcd(e, c)) / c chunks of c on average: of tiles of 6
-    and chunks of 4 every second tile touches 2, every second one 2, too: chunks are read 4 / 3 times.
+    Along a dimension, tiles of e elements touch 1 + (e - gcd(e, c)) / c chunks of c elements on average. Tiles of 6 and
+    chunks of 4: each tile touches 2 chunks, so each chunk is read 4 / 3 times.
     """
     side = one.source
     if side.chunk is None or not (side.through_library or side.whole_chunks):

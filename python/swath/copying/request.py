@@ -1,4 +1,4 @@
-"""What a copy is asked to make: checked arguments, and the target that they describe, before anything is written."""
+"""The request of a copy: checked arguments, and the target that they describe, before anything is written."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ from swath.formats.hdf5.objects import Objects
 CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
 NAMELESS = ("raw", "npy")
 LAID_OUT = ("axes", "order", "chunks", "shards", "codecs")
-"""What says how a target is laid out."""
+"""The options for the layout of a target."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Part:
-    """One array that is copied, checked; a copy of a file has one for each variable.
+    """One array of a copy, checked; the copy of a file has one for each variable.
 
     Attributes:
         source: the array that is copied.
-        target_path: as it was given.
+        target_path: as the caller gave it.
         axes: dimension d of the target is dimension `axes[d]` of the source.
         format: of the target.
         new: the array of the target; a format may store it in another byte order.
-        stored_as_characters: whether the target has text as characters, along one more dimension than the source.
-        converts: whether elements get another dtype, and not only another byte order.
+        stored_as_characters: whether the target stores text as characters, along one more dimension than the source.
+        converts: whether elements get another dtype, not only another byte order.
     """
 
     source: Description
@@ -62,17 +62,17 @@ class Part:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the elements that are copied, in the dimensions of the target."""
+        """The shape of the copied elements, in the dimensions of the target."""
         return tuple(self.source.shape[a] for a in self.axes)
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of the elements as they are written."""
+        """The dtype in which the elements are written."""
         return self.source.dtype if self.stored_as_characters else self.new.dtype
 
     @property
     def order(self) -> tuple[int, ...]:
-        """Of the elements that are copied, in the target."""
+        """The order of the copied elements in the target."""
         return self.new.order[: len(self.shape)]
 
     @property
@@ -82,7 +82,7 @@ class Part:
 
     @property
     def target_side(self) -> Side:
-        """The target, as the format will lay it out."""
+        """The target in the layout of the format."""
         itemsize = self.dtype.itemsize
         chunks = None if self.new.chunks is None else self.new.chunks[: len(self.shape)]
         if chunks is None:
@@ -102,23 +102,23 @@ class Part:
 
     @property
     def is_compressed(self) -> bool:
-        """Whether the target takes less room than its elements, nobody knows how much."""
+        """Whether the target takes less space than its elements, by an unknown amount."""
         if self.new.codecs is None:
             return self.is_folder
         return len(self.new.codecs) > 0
 
     @property
     def is_placed_by_library(self) -> bool:
-        """Whether the format's library says where what is written goes: only one process may ask it."""
+        """Whether the format's library allocates what is written: then only one process may call it."""
         return self.is_compressed and not self.is_folder
 
     @property
     def title(self) -> str:
-        """For people: what goes where."""
+        """Source and target, for people."""
         return f"copy {self.source.name} to {self.target_path}"
 
     def asked(self) -> dict[str, Any]:
-        """Return it as plain data: what must be the same for a copy to be the same."""
+        """Return plain data that must be equal for two copies to be the same."""
         return {
             "source": os.path.abspath(self.source.path),
             "source variable": self.source.variable,
@@ -132,7 +132,7 @@ class Part:
         }
 
     def laid_out(self) -> dict[str, Any]:
-        """Return how the target is laid out as plain data, as the journal will tell it."""
+        """Return the layout of the target as plain data, for the journal."""
         new = self.new
         return {
             "axes": list(self.axes),
@@ -143,14 +143,14 @@ class Part:
         }
 
     def _place_as_given(self) -> dict[str, Any]:
-        """Return where a source lies whose file does not say so: elsewhere in the same file is another array."""
+        """Return the position of a source whose file does not describe it: another offset would be another array."""
         layout = self.source.layout
         if self.source.format != "raw" or not isinstance(layout, StridedLayout):
             return {}
         return {"source offset": layout.offset, "source strides": list(layout.strides)}
 
     def describe(self, path: str) -> Description:
-        """Return where the target is in its file. Raises FormatError where it is not what was made."""
+        """Return the description of the target in its file. Raises FormatError if it differs from the request."""
         new = self.new
         if self.format == "raw":
             found = formats.describe(path, shape=new.shape, dtype=new.dtype, order=new.order, format="raw")
@@ -159,7 +159,7 @@ class Part:
         return self.checked(found)
 
     def checked(self, found: Description) -> Description:
-        """Return the target as it is written, where it is what was made; else ArgumentError."""
+        """Return the target's description if it is as requested; else raise ArgumentError."""
         new = self.new
         if found.shape != new.shape or not same_but_for_byte_order(found.dtype, new.dtype):
             raise ArgumentError(f"{found.name}: holds {found.dtype} {found.shape}, not {new.dtype} {new.shape}")
@@ -171,17 +171,17 @@ class CopyRequest:
     """One copy, checked.
 
     Attributes:
-        source_path: the file, or folder, that is copied or holds what is.
-        source_format: of it.
-        target_path: as it was given.
-        format: of the target.
+        source_path: the file, or folder, that is copied, or contains the array.
+        source_format: its format.
+        target_path: as the caller gave it.
+        format: the target's format.
         parts: the arrays.
-        whole: the target's file, where it is to hold all that the source's does; None for one array.
-        left_out: in words, what the target will not hold.
-        base: the file that exists and gets the arrays, beside its own; None where a new file is made.
+        whole: the target's file, if it gets everything that the source has; None for one array.
+        left_out: descriptions of what the target will not contain.
+        base: the existing file that gets the arrays, besides its own; None if a new file is made.
         texts: arrays of text of variable length, which are written when the file is made.
-        objects: what HDF5's library takes from the source as it is; None where not both are files of HDF5.
-        excluded: what was asked to be left out, by path.
+        objects: what HDF5's library copies unchanged from the source; None if source or target is not HDF5.
+        excluded: the paths that the caller excluded.
     """
 
     source_path: str
@@ -198,7 +198,7 @@ class CopyRequest:
 
     @property
     def title(self) -> str:
-        """For people: what goes where."""
+        """Source and target, for people."""
         return self.parts[0].title if self.whole is None else f"copy {self.source_path} to {self.target_path}"
 
     @property
@@ -207,7 +207,7 @@ class CopyRequest:
         return formats.is_folder(self.format)
 
     def asked(self) -> dict[str, Any]:
-        """Return it as plain data: what must be the same for a copy to be the same."""
+        """Return plain data that must be equal for two copies to be the same."""
         added = {} if self.base is None else {"added to": self.base.identity.to_dict()}
         if self.whole is None:
             return {**self.parts[0].asked(), **added}
@@ -221,7 +221,7 @@ class CopyRequest:
         }
 
     def create(self, path: str) -> None:
-        """Make the target's file, or its folder: every part has its place in it, a hole."""
+        """Make the target's file or folder: every part has its space in it, as a hole."""
         if self.whole is None:
             formats.allocate(formats.create_array(path, self.format, self.parts[0].new))
             return
@@ -232,9 +232,9 @@ class CopyRequest:
 
 @dataclasses.dataclass(frozen=True)
 class TargetOptions:
-    """What the target of a copy is to be like, not checked: see `swath.copy`.
+    """The caller's options for the target of a copy, not checked: see `swath.copy`.
 
-    The first four are about dimensions by their numbers, or by their names.
+    The first four use numbers or names of dimensions.
     """
 
     axes: Any = None
@@ -252,7 +252,7 @@ class TargetOptions:
 
 
 def make_request(source: Description, target: Any, options: TargetOptions) -> CopyRequest:
-    """Check what `swath.copy` was asked for, for one array. Raises ArgumentError, UnsupportedError."""
+    """Check the arguments of `swath.copy`, for one array. Raises ArgumentError, UnsupportedError."""
     check_copied(source)
     kind = formats.format_for(target, options.format)
     turned = checked_axes(options.axes, len(source.shape))
@@ -295,7 +295,7 @@ def make_request(source: Description, target: Any, options: TargetOptions) -> Co
 
 
 def check_held(request: CopyRequest) -> None:
-    """Raise ArgumentError, UnsupportedError where the format of the target cannot hold the array."""
+    """Raise ArgumentError or UnsupportedError if the format of the target cannot store the array."""
     part = request.parts[0]
     refusals = formats.refusals_of_array(part.format, part.new)
     if refusals:
@@ -310,7 +310,7 @@ def _with_attributes_as(source: Description, wanted: np.dtype[Any]) -> Descripti
 
 
 def checked_axes(axes: Sequence[int] | None, ndim: int) -> tuple[int, ...]:
-    """Return each of the source's dimensions once; None leaves them as they are. Raises ArgumentError."""
+    """Return each of the source's dimensions once; None keeps their order. Raises ArgumentError."""
     if axes is None:
         return tuple(range(ndim))
     try:
@@ -333,12 +333,12 @@ def _check_casting(source: np.dtype[Any], target: np.dtype[Any], casting: str) -
 
 
 def same_but_for_byte_order(a: np.dtype[Any], b: np.dtype[Any]) -> bool:
-    """Return whether dtypes are the same, or differ in the order of bytes only."""
+    """Return whether dtypes are the same except for the byte order."""
     return a == b or differs_in_byte_order_only(a, b)
 
 
 def _order_of(source: Description, kind: str) -> tuple[int, ...]:
-    """Return the source's, where the format can store it; else C order."""
+    """Return the source's order if the format can store it; else C order."""
     ordered = tuple(range(len(source.shape)))
     if not isinstance(source.layout, StridedLayout) or kind not in NAMELESS:
         return ordered
@@ -347,7 +347,7 @@ def _order_of(source: Description, kind: str) -> tuple[int, ...]:
 
 
 def chunks_of(source: Description, axes: Sequence[int]) -> tuple[int, ...] | None:
-    """Return those of the source, in the dimensions of the target; None where it has none."""
+    """Return the chunks of the source, in the dimensions of the target; None if it has none."""
     chunk = Side.of(source).permuted(axes).chunk
     return None if chunk is None or 0 in chunk else chunk
 
@@ -357,9 +357,9 @@ def _last(name: str | None) -> str | None:
 
 
 def attributes_for(kind: str, attributes: Mapping[str, Any]) -> tuple[Attributes, tuple[str, ...]]:
-    """Return the attributes of one array that a format can store, and in words those that it cannot.
+    """Return the attributes of one array that a format can store, and descriptions of the others.
 
-    The fill value is none of them: see `fill_for`.
+    The fill value is not one of them: see `fill_for`.
     """
     scalar = NewArray((), np.dtype("i4"), (), None, "x", (), {}, kind.partition(":")[2] or None)
     kept: Attributes = {}
@@ -376,7 +376,7 @@ def attributes_for(kind: str, attributes: Mapping[str, Any]) -> tuple[Attributes
 
 
 def check_copied(source: Description) -> None:
-    """Raise UnsupportedError for elements that are not a fixed number of bytes."""
+    """Raise UnsupportedError if elements are not a fixed number of bytes."""
     if source.dtype.hasobject:
         raise UnsupportedError(
             f"{source.name}: text of variable length, which is copied into netCDF, HDF5 and Zarr only, as it is: with "
@@ -385,7 +385,7 @@ def check_copied(source: Description) -> None:
 
 
 def _dimensions(source: Description, axes: tuple[int, ...]) -> tuple[str, ...] | None:
-    """Return the names of the dimensions, where the source has different ones."""
+    """Return the names of the dimensions, if all differ."""
     names = source.dimensions
     if len(names) != len(axes) or not names or len(set(names)) != len(names) or "" in names:
         return None

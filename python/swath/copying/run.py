@@ -29,21 +29,21 @@ from swath.ranks import compared, mpi
 from swath.ranks.ranks import in_turn, ranks_of
 
 CHECKPOINT_BYTES = 1 << 30
-"""After so many bytes what was written is synced, beside the work that goes on, and entered in the journal."""
+"""After this many bytes, the written bytes are synced, while the work continues, and recorded in the journal."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Copied:
-    """What `swath.copy` did.
+    """The result of `swath.copy`.
 
     Attributes:
-        plan: by which it was done; of a whole file that of all its variables.
-        seconds: all of it.
-        sync_seconds: of them, waiting at the end for what was written to be on the medium.
-        bytes: of the target's elements, of all variables.
-        working_ranks: how many ranks moved tiles.
+        plan: the executed plan; for a whole file, that of all its variables.
+        seconds: the seconds of the whole copy.
+        sync_seconds: of these, the wait at the end until the written bytes are on the medium.
+        bytes: the bytes of the target's elements, of all variables.
+        working_ranks: the number of ranks that moved tiles.
         resumed_bytes: of the bytes that all passes move, those that an earlier, interrupted copy had moved.
-        left_out: in words, what the target cannot hold and is without.
+        left_out: descriptions of what the target cannot contain, and lacks.
     """
 
     plan: CopyPlan | FilePlan
@@ -87,68 +87,68 @@ def copy(
 ) -> Copied:
     """Copy a file, or an array into a new file of any layout, in bounded memory. Collective over `comm`.
 
-    Where source and target are of formats that hold many variables (netCDF, HDF5, Zarr), and no `variable` is given,
-    all of the file is copied: variables, groups, dimensions, attributes with their types, chunks, codecs; what the
-    target cannot hold is listed in the error. So are several variables that are named. `axes`, `order`, `chunks` and
-    `shards` are for all of them where they name dimensions. One array is copied where they are numbers, or where one
-    variable, a `target_variable` or a `dtype` is given.
+    If source and target have formats of many variables (netCDF, HDF5, Zarr), and no `variable` is given, the whole file
+    is copied: variables, groups, dimensions, attributes with their types, chunks, codecs; the error lists what the
+    target cannot contain. The same holds for several named variables. `axes`, `order`, `chunks` and `shards` with names
+    of dimensions apply to all of them. With numbers, or with one variable, a `target_variable` or a `dtype`, one array
+    is copied.
 
-    Variables that are named are added to a target that exists, if that holds many variables, and none of these. The new
-    file is made of a copy of the old one, and takes its name when it is complete.
+    Named variables are added to an existing target, if this format has many variables, and the target has none of
+    these. The new file starts as a copy of the old one, and takes its name when it is complete.
 
-    The file is written aside, synced, and gets its name when it is complete: a copy that is killed leaves no half
-    result, and another call with `resume=True` goes on where it was. Elements that are never written do not exist: the
-    whole array is copied.
+    The file has a temporary name, is synced, and gets its name when it is complete: a copy that is killed leaves no
+    half result, and another call with `resume=True` continues it. Elements that were never written do not exist as
+    such: the whole array is copied.
 
     Args:
         source: a path, or an array opened by `swath.open` (for raw files, which do not describe themselves).
-        target: the file, or the folder of a Zarr store, to make. Its suffix says the format where `format` does not,
-            see `swath.create`; of Zarr a whole file keeps the version.
+        target: the file, or the folder of a Zarr store, to make. Its suffix gives the format if `format` does not, see
+            `swath.create`; a whole Zarr store keeps its version.
         variable: the source's name in its file, or a list of names.
-        coordinates: whether what describes the variables that are named is copied, too: the coordinate variables of
-            their dimensions, and what the CF conventions name in their attributes (bounds, grid mappings, …).
-        target_variable: the target's, in netCDF, HDF5 and Zarr; by default the source's.
-        axes: the target's dimension d is the source's dimension `axes[d]`: (1, 0) transposes. Or names: every variable
-            has those of its dimensions that are named in this order, and the others where they are. By default as they
-            are.
-        order: of the target's elements in its file: "C", "F" (raw, .npy), or the dimensions from slowest to fastest
-            (raw; Zarr, of each chunk), as numbers of the target's dimensions or as names; by default the source's where
-            the format can store it and `axes` are as they are, else "C".
-        chunks: elements of a chunk along each dimension, of netCDF-4, HDF5 and Zarr. Or a mapping: {"time": 600} is for
-            every variable along `time`, and -1 is the whole dimension; along its other dimensions a variable keeps the
-            chunks that it has, and is whole where it has none. A coordinate variable without chunks stays so. () asks
-            for none, of netCDF-4 and HDF5. By default as in the source; where that has none, of netCDF-4 and HDF5 none,
-            of Zarr of about 4 MiB.
-        shards: of Zarr, see `swath.create`; or a mapping, as `chunks`. A shard is written as a whole, and must fit in
-            memory some times.
-        codecs: of netCDF-4, HDF5 and Zarr, see `swath.create`; of several variables of all that have chunks. By default
-            each keeps its own where the format has them; [] is for none.
-        dtype: of the target, byte order included; by default the source's.
-        casting: what may become of values, by NumPy's names: "no", "equiv", "safe", "same_kind", "unsafe".
+        coordinates: whether variables that describe the named ones are copied, too: the coordinate variables of their
+            dimensions, and those that the CF conventions name in their attributes (bounds, grid mappings, …).
+        target_variable: the target's name, in netCDF, HDF5 and Zarr; the default is the source's.
+        axes: the target's dimension d is the source's dimension `axes[d]`: (1, 0) transposes. With names, every
+            variable has those of its dimensions that are named in this order, and the others at their places. The
+            default keeps all.
+        order: the order of the target's elements in its file: "C", "F" (raw, .npy), or the dimensions from slowest to
+            fastest (raw; Zarr, in each chunk), as numbers of the target's dimensions or as names. The default is the
+            source's if the format can store it and `axes` keeps all, else "C".
+        chunks: elements of a chunk along each dimension, for netCDF-4, HDF5 and Zarr. Or a mapping: {"time": 600}
+            applies to every variable along `time`, and -1 is the whole dimension; along its other dimensions a variable
+            keeps its chunks, or is whole if it has none. A coordinate variable without chunks stays so. () means no
+            chunks, for netCDF-4 and HDF5. The default is the source's chunks; if it has none: for netCDF-4 and HDF5
+            none, for Zarr about 4 MiB.
+        shards: for Zarr, see `swath.create`; or a mapping, as `chunks`. A shard is written as a whole, and several
+            shards must fit into memory.
+        codecs: for netCDF-4, HDF5 and Zarr, see `swath.create`; for several variables, those of all that have chunks.
+            By default each variable keeps its own if the format has them; [] means none.
+        dtype: the target's dtype, including the byte order; the default is the source's.
+        casting: the conversions that are allowed, by NumPy's names: "no", "equiv", "safe", "same_kind", "unsafe".
         format: see `swath.create`.
-        memory: the budget, in bytes or as "256MiB": at most so much memory that is not page cache, of all ranks of a
-            node together, beside what the interpreter has anyway. By default a quarter of the available memory, at
-            most 1 GiB.
+        memory: the budget, in bytes or as "256MiB": the most memory, without page cache, of all ranks of a node
+            together, besides what the interpreter has anyway. The default is a quarter of the available memory, at most
+            1 GiB.
         overwrite: whether an existing target may be replaced.
-        resume: True goes on with a copy that was interrupted (or begins, where there is none); False begins anew; None
-            begins, but refuses to throw away what an interrupted copy has done.
-        comm: an mpi4py communicator, whose ranks may share the work. Under mpiexec, without it, every process makes a
-            copy of its own, and rank 0 warns of it (UserWarning); COMM_SELF says that this is meant.
-        workers: how many ranks of each node move tiles; the others sleep. By default as many as make the copy faster
-            by the plan, at most as many as the node has cores: one process reads, shuffles and writes at once, and
-            alone keeps most devices busy.
+        resume: True continues an interrupted copy (or begins, if there is none); False begins anew; None begins, but
+            refuses to discard the work of an interrupted copy.
+        comm: an mpi4py communicator, whose ranks may share the work. Under mpiexec without it, every process makes its
+            own copy, and rank 0 warns (UserWarning); pass COMM_SELF if this is what you want.
+        workers: the number of ranks of each node that move tiles; the others sleep. By default as many as make the copy
+            faster by the plan, at most the cores of the node: one process reads, shuffles and writes at the same time,
+            and alone keeps most devices busy.
         engine: see `swath.open`.
-        checkpoint_bytes: after so many bytes the journal is brought up to date.
-        exclude: names of variables, of groups with all in them, and of links, which are not copied with the file.
-        skip_unsupported: leave out of a whole file what the target cannot hold, instead of refusing it; what that is
-            `Copied.left_out` and `explain_copy` say.
+        checkpoint_bytes: after this many bytes the journal is updated.
+        exclude: names of variables, of groups with their contents, and of links, which are not copied with the file.
+        skip_unsupported: leave out of a whole file what the target cannot contain, instead of an error;
+            `Copied.left_out` and `explain_copy` list it.
 
     Raises:
         ExistsError: the target exists and `overwrite` is not given; an interrupted copy is there and `resume` is None;
             another copy to the same target is under way.
-        ArgumentError: a dtype, order, chunk or budget that cannot be; `resume` of another copy than was asked for.
-        StoreError: the disk is too small, the system refuses, or the source has changed under way. There is no half
-            result under the target's name; an old file there is as it was.
+        ArgumentError: an impossible dtype, order, chunk or budget; `resume` of another copy than this one.
+        StoreError: the disk is too small, the system refuses, or the source changed during the copy. There is no half
+            result under the target's name; an old file there is as it was before.
     """
     words = compared.call_signature("copy to", target, locals(), own=("target", "comm"))
     begin = time.perf_counter()
@@ -176,7 +176,7 @@ def copy(
         sync_seconds = execute(state)
     except Exception as error:
         raise state.failed(error) from error
-    except BaseException:  # an interrupt: what is done can go on
+    except BaseException:  # an interrupt: the finished part can be continued
         if state.journal is not None:
             state.journal.close()
         raise
@@ -192,7 +192,7 @@ def copy(
 
 
 def _warn_of_many_copies(target: Any) -> None:
-    """Warn the caller of `copy`, on rank 0, where mpiexec started several processes that each make a copy."""
+    """Warn the caller of `copy`, on rank 0, if mpiexec started several processes that each make a copy."""
     started_by, processes = mpi.launcher()
     if processes > 1 and mpi.launched_rank() == 0:
         warnings.warn(
@@ -217,7 +217,7 @@ def explain_copy(
     resume: bool | None = None,
     **how: Any,
 ) -> explain.Explained:
-    """Say what `copy` of the same arguments would do: passes, bytes, memory, seconds, disk space. Nothing is written.
+    """Describe what `copy` of the same arguments would do: passes, bytes, memory, seconds, disk space. Writes nothing.
 
     Args:
         source: see `copy`.
@@ -226,7 +226,7 @@ def explain_copy(
         memory: see `copy`.
         comm: see `copy`.
         workers: see `copy`.
-        cached: whether the source is taken to be in the page cache; by default it is not.
+        cached: whether the plan assumes that the source is in the page cache; the default is that it is not.
         overwrite: see `copy`.
         resume: see `copy`.
         how: axes, order, chunks, shards, codecs, dtype, casting, format, target_variable, coordinates,
@@ -257,7 +257,7 @@ def _options(how: dict[str, Any]) -> TargetOptions:
 
 
 def _request_for(source: Any, target: Any, variable: Any, options: TargetOptions, *, overwrite: bool) -> CopyRequest:
-    """Return what is to be made: all of a file, some of its variables, or one array; perhaps in a file that exists."""
+    """Return the request: all of a file, some of its variables, or one array; perhaps in an existing file."""
     refuse_open_target(target)
     names = names_of(variable)
     base = None if overwrite else base_of(target, names, options)
@@ -273,7 +273,7 @@ def _request_for(source: Any, target: Any, variable: Any, options: TargetOptions
 
 
 def _request_for_one(source: Any, target: Any, names: tuple[str, ...] | None, options: TargetOptions) -> CopyRequest:
-    """Return what is to be made of one array."""
+    """Return the request for one array."""
     if options.exclude:
         raise ArgumentError(f"exclude={list(options.exclude)}: one array is copied, of which nothing can be left out")
     described = description_of(source, None if names is None else names[0], "copy")

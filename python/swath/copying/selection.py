@@ -1,4 +1,4 @@
-"""Which variables of a file are copied, and what of the file goes along with them. Pure."""
+"""The variables of a file that are copied, and what is copied with them. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from swath.formats.contents import Variable
 
 
 def names_of(variable: Any) -> tuple[str, ...] | None:
-    """Return the names that an argument `variable` holds; None where it is None. Raises ArgumentError."""
+    """Return the names in an argument `variable`; None if it is None. Raises ArgumentError."""
     if variable is None:
         return None
     names = (variable,) if isinstance(variable, str) else variable
@@ -25,16 +25,16 @@ def names_of(variable: Any) -> tuple[str, ...] | None:
 
 
 def selected(path: str, contents: Contents, names: Sequence[str], *, coordinates: bool) -> Contents:
-    """Return what a file would hold with some of its variables only: their groups, and the dimensions that they have.
+    """Return the contents of a file with some of its variables only: their groups, and their dimensions.
 
     Args:
         path: of the file, for messages.
         contents: of the file.
         names: of the variables.
-        coordinates: whether what describes them goes along: the coordinate variables of their dimensions, and what the
-            CF conventions name in their attributes (coordinates, bounds, grid mappings, …).
+        coordinates: whether to include variables that describe them: the coordinate variables of their dimensions, and
+            those that the CF conventions name in their attributes (coordinates, bounds, grid mappings, …).
 
-    Raises ArgumentError where there is no such variable, listing what there is.
+    Raises ArgumentError, with the list of names, if there is no such variable.
     """
     chosen = [choose(path, contents.variables.values(), name) for name in names]
     if coordinates:
@@ -56,9 +56,9 @@ def selected(path: str, contents: Contents, names: Sequence[str], *, coordinates
 
 
 def _with_coordinates(contents: Contents, names: Iterable[str]) -> list[str]:
-    """Return the names with those of all that describes them, and of what describes that."""
+    """Return the names, with those of all variables that describe them, and so on."""
     found = list(names)
-    for name in found:  # which grows meanwhile
+    for name in found:  # the list grows in the loop
         variable = contents.variables[name]
         words = [*variable.dimensions, *sorted(describes_others([variable.attributes]))]
         found += [other for word in words for other in _seen(contents, variable, word) if other not in found]
@@ -66,7 +66,7 @@ def _with_coordinates(contents: Contents, names: Iterable[str]) -> list[str]:
 
 
 def _seen(contents: Contents, variable: Variable, word: str) -> list[str]:
-    """Return the variable that a word means as seen from another one's group; none where there is none."""
+    """Return the variable that a word means in another variable's group; empty if there is none."""
     if word.startswith("/"):
         return [word.strip("/")] if word.strip("/") in contents.variables else []
     for group in reversed(["", *_above(variable.group)]):
@@ -77,6 +77,6 @@ def _seen(contents: Contents, variable: Variable, word: str) -> list[str]:
 
 
 def _above(group: str) -> list[str]:
-    """Return a group's path and those of the groups that it is in, the outermost first; none of the file itself."""
+    """Return a group's path and those of the groups above it, the outermost first; empty for the file itself."""
     parts = group.split("/") if group else []
     return ["/".join(parts[: depth + 1]) for depth in range(len(parts))]

@@ -1,4 +1,4 @@
-"""What copies and comparisons are given: a path, or an open array; what else is open is refused with the way out."""
+"""The sources of copies and comparisons: a path, or an open array; other open objects are refused, with advice."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def description_of(source: Any, variable: str | None, doing: str) -> Description
     """Return the description of an open array, or of the array in a file.
 
     Raises:
-        ArgumentError: `source` is neither; a variable is named of an open array that is another one.
+        ArgumentError: `source` is neither; or a variable is named, and the open array is another one.
         Error: as `swath.open` does.
     """
     refuse_no_source(source, doing)
@@ -36,15 +36,15 @@ def description_of(source: Any, variable: str | None, doing: str) -> Description
 
 
 def current_description(array: Array) -> Description:
-    """Return where the elements of an open array are now: another handle may have moved them since it was opened.
+    """Return the current description of an open array: another handle may have moved its elements since the open.
 
     Raises:
-        StoreError: its file holds another array under the name since, of another shape or dtype.
-        Error: as `swath.open` does, where the file cannot be read any more.
+        StoreError: the file now has another array of that name, of another shape or dtype.
+        Error: as `swath.open` raises it, if the file cannot be read any more.
     """
     found = array._description
     if found.format == "raw" or pools.is_in_pool(found.path):
-        return found  # nothing moves in such a file
+        return found  # elements never move in such a file
     now = formats.describe_again(found)
     if now.shape == found.shape and now.dtype == found.dtype:
         return now
@@ -58,14 +58,14 @@ def current_description(array: Array) -> Description:
 
 
 def _has_rows_of_its_own(array: Array, now: Description) -> bool:
-    """Return whether it was appended to by this handle, so that it has rows that readers do not see yet."""
+    """Return whether this handle has appended rows that readers do not see yet."""
     rows = array._stored.file.known_rows(array.variable or "")
     is_longer = rows is not None and rows == array.shape[0] > now.shape[0]
     return is_longer and array.shape[1:] == now.shape[1:] and array.dtype == now.dtype
 
 
 def refuse_no_source(source: Any, doing: str) -> None:
-    """Raise ArgumentError for what is open and no array as it is stored, and for an array in memory."""
+    """Raise ArgumentError for an open object that is not a stored array, and for an array in memory."""
     if isinstance(source, (File, FileGroup)):
         raise ArgumentError(
             f"{doing} {source!r}: an open file is no source; give its path when it is complete, or one of its arrays, "

@@ -1,4 +1,4 @@
-"""What a copy asks of the system beside reading and writing: who a file is, room on the disk, early write-back."""
+"""System calls of a copy besides reading and writing: a file's identity, space on the disk, early write-back."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from swath.formats import pools
 from swath.formats.files import files_below
 
 FALLOCATE_REFUSED = (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL, errno.ENODEV)
-"""The file system cannot reserve room: it is found when it is written."""
+"""The file system cannot reserve space: the write finds out whether there is enough."""
 ROOM_MARGIN_BYTES = 1 << 20
 FOLDER_BYTES = 128 << 20
-"""After so many bytes the files of a folder are written to the device: the whole file system is synced."""
+"""After this many bytes the files of a folder are written to the device: the whole file system is synced."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Identity:
-    """What a file must still be for its elements to be those that were read before.
+    """The identity that a file must still have for its elements to be those that were read before.
 
-    A folder is its files: how many bytes they have together, and when the last of them changed.
+    The identity of a folder is that of its files: their bytes together, and the time of the last change.
     """
 
     size: int
@@ -42,7 +42,7 @@ class Identity:
     def of(path: str) -> Identity:
         """Return the identity of a file or folder as it is now. Raises StoreError."""
         if pools.is_in_pool(path):
-            return Identity(pools.size_of(path), 0, 0)  # one that is replaced is no longer to be read
+            return Identity(pools.size_of(path), 0, 0)  # a replaced object cannot be read any more
         try:
             status = os.stat(path)
             if not os.path.isdir(path):
@@ -58,7 +58,7 @@ class Identity:
 
 
 def check_room(folder: str, needed: int, what: str) -> None:
-    """Raises StoreError (ENOSPC) where fewer than `needed` bytes are free in `folder`; `what` needs them."""
+    """Raise StoreError (ENOSPC) if fewer than `needed` bytes are free in `folder`; `what` needs them."""
     try:
         free = shutil.disk_usage(folder).free
     except OSError as error:
@@ -72,9 +72,9 @@ def check_room(folder: str, needed: int, what: str) -> None:
 
 
 def reserve(path: str) -> None:
-    """Give the holes of a file room on the disk, in one piece where there is one. They go on reading as zeros.
+    """Reserve space on the disk for the holes of a file, in one piece if possible. They still read as zeros.
 
-    Raises StoreError where there is none; a file system that cannot reserve changes nothing.
+    Raises StoreError if there is no space; a file system that cannot reserve changes nothing.
     """
     if not os.path.isfile(path) or os.path.getsize(path) == 0:
         return
@@ -91,7 +91,7 @@ def reserve(path: str) -> None:
 
 
 def sync(path: str) -> None:
-    """Bring a file, or a folder with all in it, to the medium."""
+    """Sync a file, or a folder with its contents."""
     if os.path.isdir(path):
         _core.open_folder(path).sync()
         return
@@ -103,7 +103,7 @@ def sync(path: str) -> None:
 
 
 def remove_unfinished(folder: str) -> None:
-    """Remove the files below a folder that a process was writing aside when it was killed (core/store/new_file.h)."""
+    """Remove the unfinished files below a folder that a killed process left (core/store/new_file.h)."""
     for file in files_below(folder):
         name = os.path.basename(file)
         if name.startswith(".") and ".swath-" in name:
@@ -116,18 +116,18 @@ Span = tuple[int, int]
 WHOLE = (0, 0)
 """All of a file, for the core's `begin_write_back`, `finish_write_back` and `forget_cached`."""
 SpanOf = Callable[[int], Span | None]
-"""A band's bytes in a file; None where they are in no one piece."""
+"""A function that gives a band's bytes in a file; None if they are not contiguous."""
 
 
 class WriteBack:
-    """A thread that has the device write what waits in the page cache, so that a sync at the end finds little left.
+    """A thread that writes the page cache back to the device early, so that the sync at the end finds little left.
 
     Args:
-        target: the file or folder, and where its bands are.
-        source: of the copy, the same.
-        drops: whether pages of the bands that are done are forgotten, so that a copy larger than the memory does not
-            push everything else out of it.
-        bands_behind: so many bands before the one that was just written: no worker is at work on that one any more.
+        target: the file or folder, and the positions of its bands.
+        source: the same of the source.
+        drops: whether pages of finished bands are dropped, so that a copy larger than the memory does not push all
+            other pages out of it.
+        bands_behind: no worker uses a band any more that is this many bands before the last written one.
     """
 
     def __init__(
@@ -147,34 +147,34 @@ class WriteBack:
         self._thread = threading.Thread(target=self._run, name="swath-write-back", daemon=True)
 
     def start(self) -> None:
-        """Begins the thread, which `close` ends, also where an interrupt comes meanwhile."""
+        """Start the thread; `close` ends it, also after an interrupt."""
         self._thread.start()
 
     def begin(self, band: int, bytes_written: int) -> None:
-        """Begin to write to the device what was written so far: so many bytes, the last of them in that band."""
+        """Start the write-back of what was written so far: `bytes_written`, the last of them in that band."""
         if not self._is_folder:
             self._jobs.put(functools.partial(self._write, band))
             return
         if self._bytes_begun is None:
             self._bytes_begun = bytes_written
-        if bytes_written - self._bytes_begun >= FOLDER_BYTES:  # all its files at once: not too often
+        if bytes_written - self._bytes_begun >= FOLDER_BYTES:  # the whole file system is synced: not too often
             self._bytes_begun = bytes_written
             self._jobs.put(_core.open_folder(self._path).sync)
 
     def begin_sync(self, sync: Any) -> None:
-        """Calls `sync` behind what was begun before; only where the one before was waited for."""
+        """Call `sync` after the work that was started before; only if the last sync was waited for."""
         self._synced.clear()
         self._jobs.put(lambda: self._sync(sync))
 
     def wait_synced(self) -> None:
-        """Returns when the sync that was begun last is done; raises what it raised."""
+        """Return when the last started sync is done; raise its error."""
         self._synced.wait()
         error, self._sync_error = self._sync_error, None
         if error is not None:
             raise error
 
     def close(self) -> None:
-        """Ends the thread, after what it is at: nobody waits for the rest any more."""
+        """End the thread after its current step: nothing waits for the rest any more."""
         self._closed = True
         self._jobs.put(None)
         if self._thread.ident is not None:
@@ -183,7 +183,7 @@ class WriteBack:
     def _run(self) -> None:
         while (job := self._jobs.get()) is not None:
             if not self._closed:
-                with contextlib.suppress(OSError, StoreError):  # an error of the device is found by the next sync
+                with contextlib.suppress(OSError, StoreError):  # the next sync reports an error of the device
                     job()
         if self._drops:
             with contextlib.suppress(OSError, StoreError):
@@ -202,9 +202,9 @@ class WriteBack:
             _core.forget_cached(self._source, *source)
 
     def _drop_rest(self) -> None:
-        """Forgets what is left of the target, and of a source that is read in its own order.
+        """Drop the remaining pages of the target, and of a source that is read in its own order.
 
-        Of another source all is left: to forget 6 GiB takes 0.3 s, and no page that it pushed out comes back by that.
+        Pages of another source stay: to drop 6 GiB takes 0.3 s, and does not bring back the pages that they pushed out.
         """
         _core.forget_cached(self._path, *WHOLE)
         if self._source_span_of(0) is not None:

@@ -1,4 +1,4 @@
-"""The dimensions of a copy of a file: those of the source, and new names where a format wants some. Pure."""
+"""The dimensions of a copy of a file: those of the source, and new names if the format requires names. Pure."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ CHARACTERS_ONLY = ("netcdf-classic", "netcdf4")
 
 
 class TargetDimensions:
-    """The dimensions of the target: those of the source, and new names where a format wants some and there are none.
+    """The dimensions of the target: those of the source, and new names if the format requires names and there are none.
 
     Args:
         contents: of the source.
         kind: the format of the target.
 
     Attributes:
-        lost_labels: in words, the labels of HDF5's dimensions that none of the target's has.
+        lost_labels: descriptions of the labels of HDF5's dimensions that no dimension of the target has.
     """
 
     def __init__(self, contents: Contents, kind: str) -> None:
@@ -31,7 +31,7 @@ class TargetDimensions:
     def of(self, variable: Variable, unlimited: tuple[bool, ...]) -> tuple[str, ...] | None:
         """Return the names of a variable's dimensions in the target; None for none."""
         names = variable.dimensions
-        if self._kind == self._contents.format == "hdf5":  # which has dimensions without names, and labels of some
+        if self._kind == self._contents.format == "hdf5":  # HDF5 has dimensions without names, and labels of some
             along = zip(names, variable.shape, strict=False)
             names = tuple(name if name and self._is_dimension(variable, name, length) else "" for name, length in along)
             return names if any(names) else None if variable.shape else ()
@@ -45,7 +45,7 @@ class TargetDimensions:
         return tuple(found)
 
     def _of_label(self, variable: Variable, name: str, wanted: Dimension) -> str:
-        """Return the name of a dimension; "" where it is only a label of HDF5, and one of that name is another."""
+        """Return the name of a dimension; "" if it is only a label of HDF5, and another dimension has the name."""
         group = variable.group
         if not name or self._is_dimension(variable, name, wanted.length):
             return name
@@ -60,14 +60,14 @@ class TargetDimensions:
         return ""
 
     def _is_dimension(self, variable: Variable, name: str, length: int) -> bool:
-        """Return whether a name means a dimension of the source: not where it is the label of one of other length."""
+        """Return whether a name means a dimension of the source: not a label that has another length."""
         found = self._contents.dimension(variable.group, name)
         if found is None or self._contents.format != "hdf5":
             return found is not None
         return found.is_unlimited or found.length == length
 
     def unlimited(self, variable: Variable, names: tuple[str, ...] | None, own: tuple[bool, ...]) -> tuple[bool, ...]:
-        """Return for each dimension whether it may grow; () for none. `own`: of the variable, where it has no name."""
+        """Return for each dimension whether it may grow; () for none. `own`: for those without names."""
         if names is None:
             return own
         grows = []
@@ -77,12 +77,12 @@ class TargetDimensions:
         return tuple(grows) if any(grows) else ()
 
     def is_seen_alike(self, group: str, variable: str, names: tuple[str, ...] | None) -> bool:
-        """Return whether the dimensions of a variable are the same ones as seen from another group."""
+        """Return whether the names of a variable's dimensions mean the same dimensions in another group."""
         own = variable.rpartition("/")[0]
         return all(self._seen(group, name) is self._seen(own, name) for name in names or ())
 
     def characters(self, length: int) -> str:
-        """Return the dimension of the characters of a text."""
+        """Return the dimension for the characters of a text."""
         name = f"string{length}"
         self._groups[""].setdefault(name, Dimension(name, length))
         return name
@@ -96,7 +96,7 @@ class TargetDimensions:
         )
 
     def refusals(self, parts: list[Part]) -> list[str]:
-        """Return, in words, which variables are not as long as their dimensions, where the target wants that."""
+        """Describe the variables that are not as long as their dimensions, if the target does not allow this."""
         if self._kind not in CHARACTERS_ONLY:
             return []
         found = []
@@ -109,7 +109,7 @@ class TargetDimensions:
         return found
 
     def left_out(self, parts: list[Part | TextPart]) -> tuple[str, ...]:
-        """Return, in words, which dimensions no variable has, where only variables have dimensions."""
+        """Return descriptions of dimensions that no variable has, if in the target only variables have dimensions."""
         if self._kind != "zarr":
             return ()
         used = {name for part in parts for name in part.new.dimensions or ()}

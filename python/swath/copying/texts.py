@@ -1,7 +1,7 @@
 """Text of variable length: read as `str` piece by piece, and written by the target's library, or as characters.
 
-Its elements are not a fixed number of bytes, so that no plan of tiles holds for them: they are written, by one process,
-when the target's file is made.
+Its elements are not a fixed number of bytes, so that no plan of tiles applies: one process writes them when the
+target's file is made.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from swath.formats.description import text
 from swath.ranks.ranks import Ranks
 
 ELEMENTS_AT_ONCE = 1 << 16
-"""Texts that are in memory together."""
+"""The number of texts that are in memory together."""
 TYPICAL_BYTES = 64
-"""That a text is taken to have where chunks are chosen."""
+"""The size that is assumed for a text when chunks are chosen."""
 
 
 class Texts:
-    """An array of texts, of variable or of fixed length, or of characters, that reads as `str`.
+    """An array of texts, of variable or of fixed length, or of characters, that is read as `str`.
 
     Args:
         source: the array.
-        like: another array that it is compared with: where that has one dimension less, characters are joined.
+        like: the array that it is compared with: if that has one dimension less, characters are joined.
     """
 
     def __init__(self, source: Description, like: Description | None = None) -> None:
@@ -61,7 +61,7 @@ class Texts:
         return flat.reshape(read.shape)
 
     def pieces(self) -> Iterator[tuple[Box, npt.NDArray[Any]]]:
-        """Yield all of it, box by box."""
+        """Yield the whole array, box by box."""
         for box in boxes(self.shape, self.chunk_shape, ELEMENTS_AT_ONCE):
             yield box, self.read(box)
 
@@ -79,7 +79,7 @@ def longest_bytes(source: Description) -> int:
 
 
 def refuse_zero_bytes(source: Description, kind: str) -> None:
-    """Raise UnsupportedError for texts with zero bytes in them, which only Zarr stores. Reads all of it."""
+    """Raise UnsupportedError for texts that contain zero bytes, which only Zarr stores. Reads all of it."""
     if source.format != "zarr" or formats.is_folder(kind):
         return
     for _, piece in Texts(source).pieces():
@@ -88,7 +88,7 @@ def refuse_zero_bytes(source: Description, kind: str) -> None:
 
 
 def write_texts(part: TextPart, path: str) -> None:
-    """Write the elements of a text part into a file that has a place for them."""
+    """Write the elements of a text part into a file that has an array for them."""
     texts = Texts(part.source)
     if not part.new.dtype.hasobject:
         _write_characters(part, path, texts)

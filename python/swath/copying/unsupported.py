@@ -1,4 +1,4 @@
-"""What a target cannot hold: named, and, where that is asked for, left out. Pure."""
+"""What a target cannot contain: listed, and left out if the caller wants it. Pure."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ OF_HDF5 = ("hdf5", "netcdf4")
 
 
 def without_excluded(path: str, contents: Contents, exclude: Sequence[str]) -> tuple[Contents, tuple[str, ...]]:
-    """Return the contents without what is excluded by its path, and that: variables, groups with all in them, links.
+    """Return the contents without the excluded paths, and these: variables, groups with their contents, links.
 
-    Raises ArgumentError for a name that the file has not.
+    Raises ArgumentError for a name that the file does not have.
     """
     if isinstance(exclude, str | bytes) or not all(isinstance(name, str) for name in exclude):
         raise ArgumentError(f'exclude={exclude!r}: expected a list of names, such as ["expver"]')
@@ -36,7 +36,7 @@ def without_excluded(path: str, contents: Contents, exclude: Sequence[str]) -> t
     gone = tuple(name for name in known if name and is_excluded(name))
     variables = {name: one for name, one in contents.variables.items() if name not in gone}
     for name, one in variables.items():
-        if one.same_as in gone:  # a link to what is excluded is a variable of its own
+        if one.same_as in gone:  # a link to an excluded variable becomes a variable of its own
             variables[name] = dataclasses.replace(one, same_as="")
     kept = dataclasses.replace(
         contents,
@@ -48,9 +48,9 @@ def without_excluded(path: str, contents: Contents, exclude: Sequence[str]) -> t
 
 
 def lost(contents: Contents, kind: str) -> tuple[list[str], list[str]]:
-    """Return, in words, what the target has nothing for: what only a user can do without, and what is just named.
+    """Return descriptions of what the target has no place for: what only the user may drop, and what is only reported.
 
-    It is of files of HDF5, and of targets that do not take their objects as they are.
+    This concerns HDF5 files, and targets that do not take their objects unchanged.
     """
     refused = []
     holders: list[Group | Variable] = [*contents.groups.values(), *contents.variables.values()]
@@ -73,7 +73,7 @@ def lost(contents: Contents, kind: str) -> tuple[list[str], list[str]]:
 
 
 def without_refused(kind: str, new: NewFile) -> tuple[NewFile, tuple[str, ...]]:
-    """Return a new file without what its format cannot hold, and that in words."""
+    """Return a new file without what its format cannot store, and descriptions of that."""
     left_out: list[str] = []
     groups = []
     for group in new.groups:
@@ -100,7 +100,7 @@ def _has_group(one: NewArray, groups: list[Group]) -> bool:
 
 
 def _held_group(kind: str, new: NewFile, group: Group, left_out: list[str]) -> Group | None:
-    """Return what of a group the format can hold: its attributes and dimensions one by one; None for nothing."""
+    """Return the part of a group that the format can store: attributes and dimensions one by one; None for nothing."""
     root = () if not group.name else (Group(""),)
 
     def why(one: Group) -> list[str]:

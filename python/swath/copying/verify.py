@@ -1,4 +1,4 @@
-"""`swath.verify`: comparing two arrays, or all that two files hold."""
+"""`swath.verify`: compares two arrays, or the contents of two files."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from swath.ranks.ranks import in_turn, ranks_of
 
 @dataclasses.dataclass(frozen=True)
 class FileComparison:
-    """Whether two files hold the same.
+    """The result of the comparison of two files.
 
     Attributes:
-        equal: the same variables, equal as `Comparison` says it, with the same attributes; groups the same.
-        variables: those that both have, compared.
-        differences: in words, what else differs: names, dimensions, attributes. Types of attributes do not count, but
-            where libraries compare.
-        libraries: that have read both files, where `by_library` asked for it.
+        equal: the same variables, equal as `Comparison` defines it, with the same attributes; the same groups.
+        variables: the comparisons of the variables that both have.
+        differences: descriptions of all other differences: names, dimensions, attributes. Types of attributes count
+            only if libraries compare.
+        libraries: the libraries that read both files, with `by_library`.
     """
 
     equal: bool
@@ -45,12 +45,12 @@ class FileComparison:
 
     @property
     def elements(self) -> int:
-        """How many elements were compared."""
+        """The number of compared elements."""
         return sum(one.elements for one in self.variables.values())
 
     @property
     def differing(self) -> int:
-        """How many of them differ."""
+        """The number of elements that differ."""
         return sum(one.differing for one in self.variables.values())
 
     def __bool__(self) -> bool:
@@ -84,27 +84,28 @@ def verify(
 ) -> Comparison | FileComparison:
     """Compare two files, or two arrays element by element, in bounded memory. Collective over `comm`.
 
-    Files of many variables are compared as a whole where no variable and no `axes` are given: names, dimensions and
-    attributes, too. Two files of one variable each, which have different names, are compared as arrays.
+    Files of many variables are compared as a whole if no variable and no `axes` are given, including names, dimensions
+    and attributes. Two files of one variable each, with different names, are compared as arrays.
 
-    Formats, layouts and dtypes may differ: values are compared, as NumPy compares them, of structures those of fields
-    of the same names. Padding does not count.
+    Formats, layouts and dtypes may differ: values are compared, as NumPy compares them; in structures, the fields of
+    the same names. Padding does not count.
 
     Args:
         a: a path, or an array opened by `swath.open`.
         b: the same.
-        variable: of a in its file.
-        other_variable: of b.
+        variable: the name of a in its file.
+        other_variable: the name of b.
         axes: dimension d of b is dimension `axes[d]` of a, as for `swath.copy`.
         memory: the budget, see `swath.copy`.
         comm: an mpi4py communicator: the ranks share the work.
         engine: see `swath.open`.
-        by_library: read both files by the libraries of their formats (h5py, netCDF4, zarr, NumPy), and not by Swath. It
-            names also what Swath has no words for: attributes of types of the user's, links, named types, fill values,
-            types of attributes, and what consolidated metadata of Zarr say otherwise.
+        by_library: read both files by the libraries of their formats (h5py, netCDF4, zarr, NumPy), not by Swath. This
+            also
+            compares what Swath does not know: attributes of user-defined types, links, named types, fill values, types
+            of attributes, and differences between Zarr's consolidated metadata and the nodes.
 
     Raises:
-        ArgumentError: elements that cannot be compared, axes or a budget that cannot be; `by_library` of a raw file.
+        ArgumentError: elements that cannot be compared, an impossible budget or `axes`; `by_library` for a raw file.
         UnsupportedError: a library that `by_library` needs is not installed.
         NotFoundError, FormatError, StoreError: as `swath.open` and `Array.read` do.
     """
@@ -154,7 +155,7 @@ def _verified_by_library(
 
 
 def _are_compared_whole(a: Mapping[str, Any], b: Mapping[str, Any]) -> bool:
-    """Return whether files are compared as a whole: not where each has one variable, of another name."""
+    """Return whether files are compared as a whole: not if each has one variable, with different names."""
     return len(a) != 1 or len(b) != 1 or list(a) == list(b)
 
 
@@ -173,8 +174,8 @@ def _description(source: Any, variable: str | None) -> Description:
 def _comparable(
     one: Description, other: Description, axes: tuple[int, ...] | None = None
 ) -> tuple[Description, Description]:
-    """Return both, where one has texts of fixed length and the other characters, as texts."""
-    with contextlib.suppress(UnsupportedError):  # then they are read as texts
+    """Return both as texts, if one has texts of fixed length and the other characters."""
+    with contextlib.suppress(UnsupportedError):  # otherwise they are read as texts
         if axes is None and one.dtype.kind == other.dtype.kind == "S":
             if len(one.shape) + 1 == len(other.shape):
                 return one, text_of_characters(other)
@@ -232,7 +233,7 @@ def _compare_unsupported(paths: tuple[str, str], both: tuple[Variable, Variable]
 
 
 def _of_others(paths: tuple[str, str], a: Contents, b: Contents) -> list[str]:
-    """Return, in words, which links and named types only one file has. netCDF-4 has no types without names."""
+    """Return descriptions of links and named types that only one file has. netCDF-4 has no types without names."""
     found = []
     for path, one, other in ((paths[0], a, b), (paths[1], b, a)):
         invents = one.format == "netcdf4" != other.format
@@ -261,7 +262,7 @@ def _compare_variables(paths: tuple[str, str], name: str, how: HowToCompare) -> 
 
 
 def _of_holders(where: str, a: Group | Variable, b: Group | Variable) -> list[str]:
-    """Return, in words, which attributes of two groups, or variables, differ; also those that have no value here."""
+    """Return descriptions of different attributes of two groups or variables; also of those without a value here."""
     found = _of_attributes(where, a.attributes, b.attributes)
     for name in dict.fromkeys([*a.other_attributes, *b.other_attributes]):
         one, other = a.other_attributes.get(name), b.other_attributes.get(name)
@@ -279,7 +280,7 @@ def _of_holders(where: str, a: Group | Variable, b: Group | Variable) -> list[st
 
 
 def _of_attributes(where: str, a: Attributes, b: Attributes) -> list[str]:
-    """Return, in words, which attributes differ."""
+    """Return descriptions of different attributes."""
     found = []
     for name in dict.fromkeys([*a, *b]):
         if name not in a or name not in b:
@@ -290,7 +291,7 @@ def _of_attributes(where: str, a: Attributes, b: Attributes) -> list[str]:
 
 
 def _are_same(a: Any, b: Any) -> bool:
-    """Return whether attributes have the same value; JSON and netCDF have other types for the same numbers."""
+    """Return whether attributes have the same value; JSON and netCDF have different types for the same numbers."""
     try:
         one, other = np.atleast_1d(a), np.atleast_1d(b)
         numbers = one.dtype.kind in "iufc" and other.dtype.kind in "iufc"
@@ -300,7 +301,7 @@ def _are_same(a: Any, b: Any) -> bool:
 
 
 def _of_dimensions(a: Variable, b: Variable) -> list[str]:
-    """Return, in words, whether two variables have differently named dimensions, as far as they have names."""
+    """Return a description if the names of two variables' dimensions differ, as far as they have names."""
     pairs = zip(a.dimensions, b.dimensions, strict=False)
     if all(one == other or not one or not other for one, other in pairs):
         return []

@@ -1,4 +1,4 @@
-"""What the copy of a whole file is asked to make: the target's file, with everything in it, and what it cannot hold."""
+"""The request for the copy of a whole file: the target's file with all its contents, and what it cannot contain."""
 
 from __future__ import annotations
 
@@ -40,19 +40,19 @@ from swath.formats.new_file import tried
 
 ALWAYS_OF_ONE = ("dtype", "target_variable")
 OF_ONE_ARRAY = ("axes", "order", "chunks", "shards", *ALWAYS_OF_ONE)
-"""What is asked of one array only, the first four where they are numbers."""
+"""Options for one array only; the first four, if they are numbers."""
 LIKE_ELEMENTS = ("missing_value", "valid_min", "valid_max", "valid_range", "actual_range", "flag_values", "flag_masks")
-"""Attributes that have the type of the elements, by the conventions; JSON, where Zarr keeps them, has no such types."""
+"""Attributes that have the type of the elements, by the conventions; Zarr stores them as JSON, without these types."""
 DESCRIBED_AT_ONCE = 16
-"""Variables whose tables of chunks are in memory together."""
+"""The number of variables whose tables of chunks are in memory together."""
 
 
 def contents_to_copy(
     source: Any, target: Any, names: tuple[str, ...] | None, options: TargetOptions
 ) -> Contents | None:
-    """Return what of the source is to be copied as a file, all of it or some variables; None where one array is meant.
+    """Return the contents to copy as a file, all of the source or some variables; None if one array is meant.
 
-    Raises ArgumentError where several arrays are meant, and what is asked for is of one.
+    Raises ArgumentError if several arrays are meant, but an option is for one array.
     """
     several = names is not None and (len(names) > 1 or options.coordinates)
     if names is not None and not several:
@@ -81,7 +81,7 @@ def contents_to_copy(
 
 
 def _is_of_every_array(argument: str, options: TargetOptions, *, several: bool) -> bool:
-    """Return whether an argument says something of every variable: by names of dimensions, or "C" and "F"."""
+    """Return whether an argument applies to every variable: names of dimensions, or "C" and "F"."""
     if argument in ALWAYS_OF_ONE:
         return False
     value = getattr(options, argument)
@@ -92,7 +92,7 @@ def _is_of_every_array(argument: str, options: TargetOptions, *, several: bool) 
 
 
 def format_of_target(contents: Contents, target: Any, options: TargetOptions) -> str:
-    """Return the format of a whole file, by the suffix; of netCDF classic and Zarr in the version of the source."""
+    """Return the format of a whole file from the suffix; netCDF classic and Zarr keep the version of the source."""
     asked = formats.format_for(target, options.format)
     if options.format is not None:
         return asked
@@ -106,14 +106,14 @@ def format_of_target(contents: Contents, target: Any, options: TargetOptions) ->
 def make_whole_request(
     source: Any, target: Any, contents: Contents, options: TargetOptions, *, by_library: bool = True
 ) -> CopyRequest:
-    """Check what the copy of a file was asked for. Raises ArgumentError that lists all that the target cannot hold.
+    """Check the arguments for the copy of a file. Raises ArgumentError with all that the target cannot contain.
 
     Args:
         source: the file.
         target: see `swath.copy`.
-        contents: what of the file is copied.
-        options: what the target is to be like.
-        by_library: whether HDF5's library may take from one file into the other what only HDF5 has.
+        contents: the part of the file that is copied.
+        options: the options for the target.
+        by_library: whether HDF5's library may copy what only HDF5 has.
     """
     path, target_path = checked_path(source), checked_path(target)
     kind = format_of_target(contents, target, options)
@@ -150,12 +150,12 @@ def make_whole_request(
 
 @dataclasses.dataclass
 class _Found:
-    """How the variables of a file are copied.
+    """The copies of the variables of a file.
 
     Attributes:
         parts: by their names in the target.
-        refusals: in words, what cannot be copied.
-        left_out: in words, what of the others the target will not hold.
+        refusals: descriptions of what cannot be copied.
+        left_out: descriptions of what the target will not contain of the others.
     """
 
     parts: dict[str, Part | TextPart]
@@ -164,12 +164,12 @@ class _Found:
 
     @property
     def arrays(self) -> list[Part]:
-        """Return those that are moved by Swath."""
+        """Return the parts that Swath moves."""
         return [part for part in self.parts.values() if isinstance(part, Part)]
 
 
 def _named_layout(path: str, contents: Contents, kind: str, options: TargetOptions) -> NamedLayout:
-    """Return what is asked for by names of dimensions. Raises ArgumentError for what is not there, or cannot be."""
+    """Return the options that use names of dimensions. Raises ArgumentError for missing names or impossible options."""
     layout = NamedLayout.of(axes=options.axes, order=options.order, chunks=options.chunks, shards=options.shards)
     layout.check(path, [variable.dimensions for variable in contents.variables.values()])
     _check_layout(kind, layout)
@@ -177,7 +177,7 @@ def _named_layout(path: str, contents: Contents, kind: str, options: TargetOptio
 
 
 def _found(path: str, contents: Contents, objects: Objects | None, into: Into) -> _Found:
-    """Return how each variable is copied that is not taken as it is, and what the target cannot hold."""
+    """Return how each variable is copied that HDF5's library does not copy, and what the target cannot contain."""
     takes_all = objects is not None and objects.is_all
     takes_attributes = objects is not None and objects.keeps_types
     refusals, left_out = ([], []) if takes_all else lost(contents, into.kind)
@@ -193,7 +193,7 @@ def _found(path: str, contents: Contents, objects: Objects | None, into: Into) -
 
 
 def _lost_maxshape(kind: str, variable: Variable, new: NewArray) -> tuple[str, ...]:
-    """Return, in words, what a variable may grow to where the target does not keep that."""
+    """Return a description of a variable's limits of growth, if the target does not keep them."""
     if not variable.maxshape or new.maxshape:
         return ()
     shape = ", ".join("without end" if n is None else str(n) for n in variable.maxshape)
@@ -212,7 +212,7 @@ def _refusals(new: NewFile, into: Into, found: _Found) -> list[str]:
 
 
 def _refuse(path: str, into: Into, refused: list[str]) -> None:
-    """Raise ArgumentError where something cannot be held, listing all of it."""
+    """Raise ArgumentError with all that cannot be stored, if there is anything."""
     if refused:
         raise ArgumentError(
             f"copy {path} to {into.path}: a {into.kind} file cannot hold all of it, and nothing was written:"
@@ -223,7 +223,7 @@ def _refuse(path: str, into: Into, refused: list[str]) -> None:
 
 
 def _without_what_is_refused(new: NewFile, into: Into, found: _Found) -> NewFile:
-    """Return the file without what its format cannot hold, which is named in `found.left_out`."""
+    """Return the file without what its format cannot store; `found.left_out` gets the descriptions."""
     if not found.refusals and not _refusals(new, into, found):
         return new
     uneven = into.dimensions.refusals(found.arrays)
@@ -235,13 +235,13 @@ def _without_what_is_refused(new: NewFile, into: Into, found: _Found) -> NewFile
 
 
 def make_text_request(source: Description, target: Any, options: TargetOptions) -> CopyRequest:
-    """Check what the copy of one array of text of variable length was asked for: it becomes the only one of a file.
+    """Check the arguments for the copy of one array of text of variable length, which becomes the only one of a file.
 
-    Raises ArgumentError, UnsupportedError for a format, or options, that are not for such an array.
+    Raises ArgumentError, UnsupportedError for a format, or options, that do not fit such an array.
     """
     kind, target_path = formats.format_for(target, options.format), checked_path(target)
     if not formats.holds_many(kind) or any(getattr(options, name) is not None for name in OF_ONE_ARRAY[:-1]):
-        check_copied(source)  # which says what can be done
+        check_copied(source)  # this error says what can be done
     name = options.target_variable or (source.variable or "data").rpartition("/")[2]
     grows = source.unlimited or (False,) * len(source.shape)
     known = zip(source.dimensions, source.shape, grows, strict=False)
@@ -263,10 +263,10 @@ def make_text_request(source: Description, target: Any, options: TargetOptions) 
 
 
 def _objects(path: str, contents: Contents, kind: str, excluded: tuple[str, ...]) -> Objects | None:
-    """Return what HDF5's library takes from one file into the other as it is; None where not both are of HDF5.
+    """Return what HDF5's library copies unchanged from file to file; None if source or target is not HDF5.
 
-    None, too, where names change: the new file has in UTF-8 what was in Latin-1. A netCDF-4 file has rules of its own:
-    of what is no netCDF-4 it gets only links to variables.
+    Also None if names change: the new file has in UTF-8 what was in Latin-1. A netCDF-4 file has rules of its own: it
+    gets only links to variables of what is not netCDF-4.
     """
     if contents.format not in OF_HDF5 or kind not in OF_HDF5 or not has_utf8_names(path):
         return None
@@ -279,13 +279,13 @@ def _objects(path: str, contents: Contents, kind: str, excluded: tuple[str, ...]
 
 
 def _is_of_users_type(variable: Variable, kind: str) -> bool:
-    """Return whether elements are of a type that netCDF-4 lets users define, and Swath makes none of."""
+    """Return whether elements have a user-defined type of netCDF-4 that Swath cannot create."""
     dtype = variable.dtype
     return kind == "netcdf4" and dtype is not None and dtype.kind not in "SO" and dtype.str[1:] not in NETCDF_FILLS
 
 
 def _with_links_to(objects: Objects, contents: Contents, made: set[str]) -> tuple[Objects, list[str]]:
-    """Return them with links to what the target has only, and in words the others."""
+    """Return the objects with links to targets that the new file has, and descriptions of the others."""
     there = made | set(objects.datasets)
     kept = tuple(name for name in objects.links if contents.variables[name].same_as in there)
     gone = [name for name in objects.links if name not in kept]
@@ -294,10 +294,10 @@ def _with_links_to(objects: Objects, contents: Contents, made: set[str]) -> tupl
 
 
 def _without_hidden_links(objects: Objects, contents: Contents, new: NewFile, into: Into) -> tuple[Objects, list[str]]:
-    """Return them without links that netCDF-4 cannot have, and these in words.
+    """Return the objects without links that netCDF-4 does not allow, and descriptions of these.
 
-    In netCDF-4 a variable lies along dimensions of its own group, or of one above. netCDF's library does not open a
-    file in which a link leads to a variable of a group whose dimensions are not seen from where the link is.
+    In netCDF-4, a variable has dimensions of its own group, or of one above. netCDF's library does not open a file in
+    which a link leads to a variable of a group whose dimensions are not visible at the link.
     """
     if into.kind != "netcdf4":
         return objects, []
@@ -316,7 +316,7 @@ def _without_hidden_links(objects: Objects, contents: Contents, new: NewFile, in
 
 
 def _lost_references(path: str, contents: Contents, new: NewFile, objects: Objects) -> list[str]:
-    """Return in words which references the target cannot have, since it has not what they lead to."""
+    """Return descriptions of references that the target cannot have, because it lacks their targets."""
     if not objects.is_all:
         return []
     there = {one.name.strip("/") for one in new.variables} | {*objects.datasets, *objects.links}
@@ -327,13 +327,13 @@ def _lost_references(path: str, contents: Contents, new: NewFile, objects: Objec
 
 
 def _without_attributes(part: Part | TextPart) -> Part | TextPart:
-    """Return a part whose attributes are taken from the source's file as they are."""
+    """Return a part without attributes, because they are copied unchanged from the source's file."""
     fill = {FILL: part.new.attributes[FILL]} if FILL in part.new.attributes else {}
     return dataclasses.replace(part, new=dataclasses.replace(part.new, attributes=fill, stated_fill=None))
 
 
 def _check_layout(kind: str, layout: NamedLayout) -> None:
-    """Raise ArgumentError for chunks and orders that no file of a format has."""
+    """Raise ArgumentError for chunks and orders that no file of the format can have."""
     if layout.chunk and not formats.has_chunks(kind):
         raise ArgumentError(f"a {kind} file stores no chunks; leave out chunks=, or make .nc4, .h5 or .zarr")
     if layout.shard is not None and not formats.is_folder(kind):
@@ -341,9 +341,9 @@ def _check_layout(kind: str, layout: NamedLayout) -> None:
 
 
 def _described(path: str, contents: Contents, objects: Objects | None) -> Iterator[tuple[Variable, Description | None]]:
-    """Yield each variable, and where it is, without the table of its chunks; None where it cannot be read.
+    """Yield each variable, and its description without the table of its chunks; None if it cannot be read.
 
-    Those that are taken as they are, are left out.
+    Variables that are copied unchanged are left out.
     """
     taken = () if objects is None else (*objects.datasets, *objects.links)
     wanted = [variable for name, variable in contents.variables.items() if name not in taken]
@@ -356,14 +356,14 @@ def _described(path: str, contents: Contents, objects: Objects | None) -> Iterat
 
 
 def _part_of_either(source: Description | None, variable: Variable, into: Into) -> Part | TextPart:
-    """Return how one variable is copied. Raises ArgumentError, UnsupportedError where it cannot be."""
+    """Return how one variable is copied. Raises ArgumentError or UnsupportedError if it cannot be copied."""
     if source is None:
         raise UnsupportedError(f"it cannot be read: {variable.unsupported}")
     return _text_part(source, variable, into) if is_text(source) else _part(source, variable, into)
 
 
 def _text_part(source: Description, variable: Variable, into: Into) -> TextPart:
-    """Return how text of variable length is copied: as such, or as characters. Reads it where that must be known."""
+    """Return how text of variable length is copied: as such, or as characters. Reads it if its length must be known."""
     kind, dimensions = into.kind, into.dimensions
     refuse_zero_bytes(source, kind)
     if into.layout.axes(variable.dimensions) != tuple(range(len(variable.dimensions))):
@@ -386,7 +386,7 @@ def _text_part(source: Description, variable: Variable, into: Into) -> TextPart:
 
 
 def _part(source: Description, variable: Variable, into: Into) -> Part:
-    """Return how one variable is copied. Raises ArgumentError, UnsupportedError where it cannot be."""
+    """Return how one variable is copied. Raises ArgumentError or UnsupportedError if it cannot be copied."""
     kind, dimensions = into.kind, into.dimensions
     check_copied(source)
     named = dimensions.of(variable, source.unlimited)
@@ -419,7 +419,7 @@ def _part(source: Description, variable: Variable, into: Into) -> Part:
 
 
 def _without_table(source: Description) -> Description:
-    """Return where the elements are without the table of their chunks, which is read again when they are copied."""
+    """Return the description without the table of chunks, which is read again when they are copied."""
     layout = source.layout
     nothing = np.empty(0, np.int64)
     if isinstance(layout, ChunkedLayout):
@@ -431,7 +431,7 @@ def _without_table(source: Description) -> Description:
 
 
 def _attributes(variable: Variable, kind: str, source: Description) -> Attributes:
-    """Return the attributes but the fill value, those of Zarr in the types that the conventions ask for."""
+    """Return the attributes without the fill value; for Zarr, in the types that the conventions require."""
     found = {name: value for name, value in variable.attributes.items() if name != FILL}
     if source.format != "zarr" or formats.is_folder(kind) or source.dtype.kind not in "iuf":
         return found
@@ -439,7 +439,7 @@ def _attributes(variable: Variable, kind: str, source: Description) -> Attribute
 
 
 def _like(value: Any, dtype: np.dtype[Any]) -> Any:
-    """Return numbers in a type that can hold them; as they are where it cannot."""
+    """Return numbers in a type that can hold them; unchanged if it cannot."""
     numbers = np.asarray(value)
     if numbers.dtype.kind not in "iuf":
         return value

@@ -1,4 +1,4 @@
-"""Which ranks of a copy move tiles. The others agree with them on what was done, and sleep."""
+"""The ranks of a copy that move tiles. The other ranks agree with them on the progress, and sleep."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from swath.errors import ArgumentError
 from swath.ranks.ranks import Ranks
 
 ANOTHER_PAYS = 0.9
-"""More workers need shorter runs for the same memory, and must make a copy this much faster."""
+"""More workers have shorter runs for the same memory, so they must make a copy this much faster."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Workers:
-    """The ranks that move tiles, on each node the same number where it has so many.
+    """The ranks that move tiles, the same number on each node that has as many.
 
     Attributes:
         ranks: in order; rank 0 is one.
-        most_on_a_node: how many the fullest node has, who share its memory.
+        most_on_a_node: the number on the fullest node, where they share its memory.
     """
 
     ranks: tuple[int, ...]
@@ -29,7 +29,7 @@ class Workers:
 
     @staticmethod
     def of(ranks: Ranks, most: int) -> Workers:
-        """Return of each node the first `most` ranks."""
+        """Return the first `most` ranks of each node."""
         counts: Counter[int] = Counter()
         chosen = []
         for rank in range(ranks.size):
@@ -40,7 +40,7 @@ class Workers:
         return Workers(tuple(chosen), min(max(counts.values()), most))
 
     def tiles_of(self, rank: int, begin: int, end: int) -> range:
-        """Return those of [begin, end) that a rank moves: they are dealt out in turn, so that all work on one band."""
+        """Return the tiles of [begin, end) that a rank moves: the ranks take turns, so that all work on one band."""
         if rank not in self.ranks:
             return range(0)
         size = len(self.ranks)
@@ -48,9 +48,9 @@ class Workers:
 
 
 def counts_to_weigh(ranks: Ranks, workers: int | None) -> tuple[int, ...]:
-    """Return how many ranks of a node may work, fewest first: powers of two up to its ranks, and to its cores.
+    """Return the numbers of ranks of a node to compare, fewest first: powers of two up to its ranks and its cores.
 
-    Raises ArgumentError unless `workers`, which leaves nothing to weigh, is at least 1.
+    Raises ArgumentError unless `workers`, which leaves no choice, is at least 1.
     """
     if workers is not None:
         if not isinstance(workers, int) or isinstance(workers, bool) or workers < 1:
@@ -61,14 +61,14 @@ def counts_to_weigh(ranks: Ranks, workers: int | None) -> tuple[int, ...]:
 
 
 def best_plan(counts: Sequence[int], plan_for: Callable[[int], CopyPlan]) -> CopyPlan:
-    """Return the plan by so many workers of a node as pay: each reads, shuffles and writes with three threads already.
+    """Return the plan with the best number of workers per node; each worker already has three threads.
 
-    Where a copy waits for the device, two workers on 2 cores took longer than one (docs/copying.md): each has half
-    of the memory, and six threads take turns on the cores that three kept busy.
+    If a copy waits for the device, two workers on 2 cores took longer than one (docs/copying.md): each has half of the
+    memory, and six threads share the cores that three kept busy.
 
     Args:
-        counts: of workers, fewest first.
-        plan_for: the plan by so many workers of a node; raises ArgumentError where the memory of each is too small.
+        counts: the numbers of workers, fewest first.
+        plan_for: the plan for a number of workers of a node; raises ArgumentError if the memory of each is too small.
     """
     best = plan_for(counts[0])
     for count in counts[1:]:
