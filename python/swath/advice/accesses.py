@@ -1,13 +1,13 @@
-"""What a program does with an array: accesses with weights, as text or data. Pure.
+"""The accesses of a program to an array, with weights, as text or data. Pure.
 
-    "[:, j]:10"                     ten reads of one column, whichever
+    "[:, j]:10"                     ten reads of one column, any column
     "[i:i+64, :]:all"               reads of 64 rows each, until all rows were read
     "write [block, :]:5"            five collective writes, rows in blocks over the ranks
-    "b [i, j:j+8]"                  one read, of the array that is called b
+    "b [i, j:j+8]"                  one read, of the array with the name b
 
-Several accesses of one array, each with how often it is made, are what chunk shapes are chosen from: Sarawagi and
-Stonebraker, Efficient Organization of Large Multidimensional Arrays (1994), section 3; Otoo, Rotem, Seshadri, Optimal
-Chunking of Large Multidimensional Arrays for Data Warehousing (2007), section 3.
+Chunk shapes are chosen from several accesses of an array and their frequencies: Sarawagi and Stonebraker, Efficient
+Organization of Large Multidimensional Arrays (1994), section 3; Otoo, Rotem, Seshadri, Optimal Chunking of Large
+Multidimensional Arrays for Data Warehousing (2007), section 3.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from swath.space import (
 )
 
 PLACES_OF_INDICES = 2
-"""A free index is looked at at so many of its values: a price is the mean over these places."""
+"""A free index is priced at this many of its values: the price is the mean over these places."""
 PLACES_OF_WINDOWS = 16
-"""The same of a free window, which may lie across the edge of a chunk or not."""
+"""The same for a free window, which may cross the edge of a chunk or not."""
 GRAMMAR = (
     'expected "[...]" with an item for each dimension: ":", a slice "a:b:c", an index, a letter for any index "i", for '
     'any window "i:i+64", or a rule block, block(k), cyclic, cyclic(k), *; before it "write", behind it how often: '
@@ -55,15 +55,15 @@ _INDEX = re.compile(r"-?\d+")
 
 @dataclass(frozen=True)
 class Access:
-    """Something that a program does with an array, and how often.
+    """An access of a program to an array, and how often it happens.
 
     Attributes:
         selection: an item for each dimension: an integer, a slice, or a `Free`; `...` for the rest.
-        distribution: of the selected array, over ranks; None: one process reads or writes it.
-        times: how often it is made.
-        write: whether it writes.
-        array: which array, where there are several.
-        text: what it is called in tables.
+        distribution: how the selected array is distributed over ranks; None: one process reads or writes it.
+        times: how often it happens.
+        write: whether it is a write.
+        array: the name of the array, if there are several.
+        text: its name in tables.
     """
 
     selection: Any = ...
@@ -84,10 +84,10 @@ class Access:
 
 @dataclass(frozen=True)
 class Free:
-    """An index, or a window of `count`, that may be anywhere along its dimension.
+    """An index, or a window of `count` indices, at any place along its dimension.
 
     Attributes:
-        count: how many indices; None for one, which drops the dimension as an integer does.
+        count: the number of indices; None for one, which drops the dimension as an integer does.
     """
 
     count: int | None = None
@@ -95,18 +95,18 @@ class Free:
 
 @dataclass(frozen=True)
 class Operations:
-    """An access of an array of known shape, as operations that are priced.
+    """An access to an array of known shape, as operations with a price.
 
     Attributes:
-        text: what it is called.
+        text: its name in tables.
         direction: "read" or "write".
-        times: how often it is made.
-        selections: the access at several places; it costs what they cost on average.
-        distribution: of each selection; None: of one process.
-        ranks: that take part.
-        lengths: how many indices it takes at once along each dimension, by one rank.
-        weights: of the places; (): all count alike.
-        given: whose elements are whose at each of the places, where no distribution says so (boxes).
+        times: how often it happens.
+        selections: the access at several places; its price is their mean price.
+        distribution: of each selection; None: one process.
+        ranks: the number of ranks that take part.
+        lengths: the number of indices along each dimension that one rank takes at once.
+        weights: of the places; (): all are equal.
+        given: the distribution of elements at each place, if there is no `distribution` (boxes).
     """
 
     text: str
@@ -121,13 +121,13 @@ class Operations:
 
     @property
     def parts(self) -> tuple[float, ...]:
-        """Return which part of all times it is made at each of the places; together 1."""
+        """Return the share of each place in all times; the sum is 1."""
         weights = self.weights or (1.0,) * len(self.decompositions)
         return tuple(weight / math.fsum(weights) for weight in weights)
 
     @functools.cached_property
     def decompositions(self) -> tuple[_core.Decomposition, ...]:
-        """Return whose elements are whose, at each of the places."""
+        """Return the distribution of elements over ranks, at each of the places."""
         if self.given:
             return self.given
         if self.distribution is None:
@@ -137,13 +137,13 @@ class Operations:
 
 
 def parse(text: str, ranks: int = 1) -> tuple[Access, bool]:
-    """Return the access that `text` says, and whether it is made until every index has had its turn ("all").
+    """Return the access that `text` describes, and whether it is repeated for every index ("all").
 
     Args:
         text: see above.
-        ranks: over which rules (block, cyclic) divide.
+        ranks: the number of ranks for rules (block, cyclic).
 
-    Raises ArgumentError that quotes what cannot be, with what is expected.
+    Raises ArgumentError, which quotes the wrong part, with what is expected.
     """
     match = _ACCESS.fullmatch(text)
     if match is None:
@@ -178,7 +178,7 @@ def parse(text: str, ranks: int = 1) -> tuple[Access, bool]:
 
 
 def _short(text: str, match: re.Match[str]) -> str:
-    """Return the access without how often it is made."""
+    """Return the access without its frequency."""
     return " ".join((text if match["times"] is None else text[: match.start("times")].rstrip().rstrip(":")).split())
 
 
@@ -190,7 +190,7 @@ def _times(text: str, times: str) -> float:
 
 
 def _item(text: str, part: str) -> tuple[Any, Rule, str]:
-    """Return what selects, how it is divided, and the name of the index that is free."""
+    """Return the selection, the distribution rule, and the name of a free index."""
     if part == "...":
         return ..., Whole(), ""
     if rule := _RULE.fullmatch(part):
@@ -214,7 +214,7 @@ def _item(text: str, part: str) -> tuple[Any, Rule, str]:
 def checked(
     given: Any, ranks: int, shape: tuple[int, ...], array: str = "", places: Sequence[Sequence[float]] = ()
 ) -> list[Operations]:
-    """Return the accesses of the array called `array`, of `shape`. Raise ArgumentError for what is none."""
+    """Return the accesses of the array called `array`, of `shape`. Raise ArgumentError for invalid accesses."""
     found = []
     for what, times in as_list(given):
         access, is_all = _access(what, ranks)
@@ -224,7 +224,7 @@ def checked(
 
 
 def as_list(given: Any) -> list[tuple[Any, float]]:
-    """Return accesses, however they are given, each with how often it is made. Raise ArgumentError."""
+    """Return accesses from any allowed type, each with its frequency. Raise ArgumentError."""
     several: Iterable[Any]
     if isinstance(given, Mapping):
         several = list(given.items())
@@ -238,7 +238,7 @@ def as_list(given: Any) -> list[tuple[Any, float]]:
 
 
 def array_of(given: Any, ranks: int) -> str:
-    """Return which array an access is of; "" where it does not say."""
+    """Return the array of an access; "" if it names none."""
     return _access(given, ranks)[0].array
 
 
@@ -253,14 +253,14 @@ def _access(given: Any, ranks: int) -> tuple[Access, bool]:
 def operations(
     access: Access, shape: tuple[int, ...], *, is_all: bool = False, places: Sequence[Sequence[float]] = ()
 ) -> Operations:
-    """Return `access` of an array of `shape`. Raise ArgumentError where it cannot be.
+    """Return `access` of an array of `shape`. Raise ArgumentError if it is not possible.
 
     Args:
         access: of the array.
         shape: in elements.
-        is_all: whether it is made until every free index has had its turn.
-        places: where free indices are looked at, a part of all values of each dimension; by default where they are
-            priced.
+        is_all: whether the access is repeated for every free index.
+        places: the places of free indices, as a part of all values of each dimension; the default is those with a
+            price.
     """
     items = _completed(access, shape)
     starts = list(dict.fromkeys(_starts(items, shape, places, side_by_side=is_all)))
@@ -268,7 +268,7 @@ def operations(
     ranks = 1
     if access.distribution is not None:
         ranks = max(access.distribution.ranks) + 1 if access.distribution.ranks else access.distribution.size
-        access.distribution.local_shape(selected_shape(chosen[0]), 0)  # raises where it cannot be
+        access.distribution.local_shape(selected_shape(chosen[0]), 0)  # raises if it is not possible
     first = chosen[0]
     times = access.times * (_turns(items, shape) if is_all else 1)
     text = access.text or _text(access, items)
@@ -286,9 +286,9 @@ def operations(
 def _starts(
     items: Sequence[Any], shape: tuple[int, ...], places: Sequence[Sequence[float]], *, side_by_side: bool
 ) -> Iterator[tuple[int | None, ...]]:
-    """Yield where free indices and windows are looked at together; None for other items.
+    """Yield the places of free indices and windows together; None for other items.
 
-    Windows that all have their turn lie side by side, the others anywhere.
+    Windows with "all" are placed side by side, other windows anywhere.
     """
     free = [d for d, item in enumerate(items) if isinstance(item, Free)]
     has_windows = any(items[d].count is not None for d in free)
@@ -303,7 +303,7 @@ def _starts(
 
 
 def _evenly(number: int, count: int, dimensions: int) -> list[float]:
-    """Return a point of `count` that lie evenly in [0, 1) along each dimension, and in all of them together.
+    """Return one of `count` points that are spread evenly over [0, 1) along each dimension, and over all of them.
 
     Equal steps along the first; along the others multiples of irrational numbers (Kronecker's sequence).
     """
@@ -328,7 +328,7 @@ def _completed(access: Access, shape: tuple[int, ...]) -> list[Any]:
 
 
 def _at(items: list[Any], starts: Sequence[int | None], shape: tuple[int, ...]) -> Selection:
-    """Return the selection with every free index where `starts` say."""
+    """Return the selection with every free index at `starts`."""
     chosen: list[Any] = []
     for item, start in zip(items, starts, strict=True):
         if not isinstance(item, Free) or start is None:
@@ -339,12 +339,12 @@ def _at(items: list[Any], starts: Sequence[int | None], shape: tuple[int, ...]) 
 
 
 def _turns(items: list[Any], shape: tuple[int, ...]) -> int:
-    """Return how many accesses there are until every free index has had its turn."""
+    """Return the number of accesses until every free index was used."""
     return math.prod(-(-n // (item.count or 1)) for item, n in zip(items, shape, strict=True) if isinstance(item, Free))
 
 
 def lengths_at_once(access: Access, selection: Selection) -> tuple[int, ...]:
-    """Return how many indices one rank takes at once along each dimension of the array."""
+    """Return the number of indices that one rank takes at once along each dimension of the array."""
     counts = [count for _, _, count, _ in selection]
     if access.distribution is None:
         return tuple(counts)

@@ -1,4 +1,4 @@
-"""`swath.advise_layout`: from accesses, shapes and a store to the layouts that suit them."""
+"""`swath.advise_layout`: finds the best layouts from accesses, shapes and a store."""
 
 from __future__ import annotations
 
@@ -56,41 +56,41 @@ def advise_layout(  # type: ignore[misc]  # options are checked here, not by the
     memory: int | str = "256MiB",
     engine: str | None = None,
 ) -> LayoutAdvice | JointAdvice:
-    """Find the layout that makes accesses of an array cheapest; of several arrays, together. Local.
+    """Find the layout with the cheapest accesses to an array; for several arrays, together. Local.
 
-    No file is opened or made. Layouts are priced by the planner, which prices every operation of Swath so, with the
-    profile of the store: orders of the dimensions (all of up to 5), and chunk shapes made of powers of two, parts of
-    the whole and what accesses take at once; chunks in one file, in files, in shards, compressed or not. The idea:
-    Sarawagi and Stonebraker, Efficient Organization of Large Multidimensional Arrays (1994); file layouts from
-    accesses: Kandaswamy et al., An Experimental Evaluation of I/O Optimizations on Different Applications (2002),
-    section 3.3.
+    No file is opened or made. The planner prices the layouts, as it prices every operation of Swath, with the profile
+    of
+    the store: orders of the dimensions (all, for up to 5), and chunk shapes of powers of two, of parts of the whole,
+    and of the lengths of accesses; chunks in one file, in files, in shards, compressed or not. The idea: Sarawagi and
+    Stonebraker, Efficient Organization of Large Multidimensional Arrays (1994); file layouts from accesses: Kandaswamy
+    et al., An Experimental Evaluation of I/O Optimizations on Different Applications (2002), section 3.3.
 
     Args:
         accesses: one or several, each a text such as "[:, j]:10" (ten reads of any column; see docs/layout.md) or a
-            `swath.Access`; or a mapping, or pairs, of these to how often each is made; or what `swath.recorded` has
-            seen. Of several arrays "B [:, j]:10", and statements that couple them: "C[i, j] = A[i, k] * B[k, j]".
-        shape: in elements; of several arrays a mapping of their names to shapes. What was recorded has its own.
-        dtype: of an element; of several arrays one, or a mapping too.
-        store: where the file is to be: a path there, whose profile (`swath calibrate`) prices; by default stated
-            defaults. In a pool ("rados:POOL/NAME") stripe units are priced, too.
-        ranks: that divide the array in texts with block or cyclic.
-        cached: the part of what is read that is in the page cache, 0 to 1.
+            `swath.Access`; or a mapping, or pairs, of these to their frequencies; or the result of `swath.recorded`.
+            For several arrays "B [:, j]:10", and statements that couple them: "C[i, j] = A[i, k] * B[k, j]".
+        shape: in elements; for several arrays, a mapping of their names to shapes. Recorded accesses have their own.
+        dtype: of an element; for several arrays one dtype, or a mapping.
+        store: the place of the file: a path there, whose profile (`swath calibrate`) gives the prices; the default is a
+            documented standard profile. In a pool ("rados:POOL/NAME") stripe units are priced, too.
+        ranks: the number of ranks for texts with block or cyclic.
+        cached: the part of the read bytes that is in the page cache, 0 to 1.
         formats: one or several of "raw", "npy", "netcdf-classic", "hdf5" and "zarr": layouts that none of them can
-            store are left out.
+            store are excluded.
         chunk_bytes: the least and most bytes of a chunk (of its elements, not compressed).
         codecs: that may compress chunks: names ("zstd", "shuffle+zlib") to ratios, bytes of elements to stored bytes;
-            or names alone, whose ratios are measured on the `sample`. By default those that the `sample` has.
-        sample: elements as the array will have them: an ndarray, or an open array, some of which is read. What coding
-            costs is measured on it; without one it is the profile's.
-        memory: bytes, or "64MiB": what tiles of all arrays of a statement may take together.
-        engine: what will move the bytes, see `swath.open`; a modelled disk has a profile of its own
+            or names alone, whose ratios are measured on the `sample`. The default is the codecs of the `sample`.
+        sample: elements like those of the array: an ndarray, or an open array, part of which is read. The cost of
+            coding is measured on it; without a sample, the profile gives it.
+        memory: bytes, or "64MiB": the memory of the tiles of all arrays of a statement together.
+        engine: the engine that will move the bytes, see `swath.open`; a modelled disk has its own profile
             (`swath calibrate --engine`).
 
     Returns:
-        A `LayoutAdvice`; of several arrays a `JointAdvice`, which has one for each by its name.
+        A `LayoutAdvice`; for several arrays a `JointAdvice`, which has one for each name.
 
     Raises:
-        ArgumentError: an access, shape, dtype, format or codec that cannot be; no tiles within `memory`.
+        ArgumentError: an impossible access, shape, dtype, format or codec; no tiles fit into `memory`.
     """
     if not isinstance(ranks, int) or ranks < 1:
         raise ArgumentError(f"advise_layout: ranks {ranks!r}: expected at least 1")
@@ -116,13 +116,13 @@ def advise_layout(  # type: ignore[misc]  # options are checked here, not by the
 def payback_of_several(
     advice: JointAdvice, accesses: Any, present: Mapping[str, tuple[Array, str]], *, ranks: int = 1
 ) -> Payback:
-    """Return what copies of some of the arrays into the layouts that suit them together cost and gain. Local.
+    """Return the cost and the gain of copying some of the arrays into their advised layouts. Local.
 
     Args:
         advice: for the computation.
-        accesses: as they were given to `advise_layout`.
-        present: for names of the advice an array that is open, by this process alone, and the file to copy it to.
-        ranks: as given to `advise_layout`.
+        accesses: the argument of `advise_layout`.
+        present: for names of the advice, an array that only this process has open, and the file for the copy.
+        ranks: the argument of `advise_layout`.
     """
     array, _ = next(iter(present.values()))
     engine = effective_engine(array._stored.file.asked_engine)
@@ -133,7 +133,7 @@ def payback_of_several(
 
 
 def _computation(accesses: Any, shape: Any, dtype: Any, ranks: int) -> Computation | tuple[Form, list[Operations]]:
-    """Return what is asked of one array, or of several. Raise ArgumentError."""
+    """Return the question about one array, or about several. Raise ArgumentError."""
     if isinstance(accesses, Recorded):
         if shape is not None or dtype is not None:
             raise ArgumentError("advise_layout: what was recorded says shape and dtype; leave them out")
@@ -160,7 +160,7 @@ def _recorded(recorded: Recorded) -> Computation | tuple[Form, list[Operations]]
 
 
 def _several(accesses: Any, forms: dict[str, Form], ranks: int) -> Computation:
-    """Return statements, and accesses by the arrays that they are of. Raise ArgumentError for what is of none."""
+    """Return statements, and the accesses of each array. Raise ArgumentError for accesses to unknown arrays."""
     several = made.as_list(accesses)
     texts = [one for one, _ in several]
     coupled = [isinstance(one, str) and "=" in one for one in texts]
@@ -204,7 +204,7 @@ def _advise(question: Question, form: Form, asked: Sequence[Operations]) -> Layo
 def _stripes(
     question: Question, search: Search, form: Form, asked: Sequence[Operations]
 ) -> tuple[tuple[Stripe, float], ...]:
-    """Return how a file in a pool may be striped, with the seconds of all accesses by the best layout."""
+    """Return possible stripings of a file in a pool, with the seconds of all accesses with the best layout."""
     if question.conditions.stripe is None:
         return ()
     pricer, best = question.pricer(form, asked), search.best[0].candidate
@@ -218,17 +218,17 @@ def _stripes(
 
 
 def payback(advice: LayoutAdvice, accesses: Any, array: Array, target: Any, *, ranks: int = 1) -> Payback:
-    """Return what a copy of `array` to `target` in the advised layout costs and gains. Local.
+    """Return the cost and the gain of a copy of `array` to `target` in the advised layout. Local.
 
     Args:
         advice: for the array's accesses.
-        accesses: as they were given to `advise_layout`.
-        array: that is open, by this process alone.
+        accesses: the argument of `advise_layout`.
+        array: an array that only this process has open.
         target: the file that the copy would make.
-        ranks: as given to `advise_layout`.
+        ranks: the argument of `advise_layout`.
 
     Raises:
-        ArgumentError: an array that only a format's library reads, or of another shape.
+        ArgumentError: an array that only a format's library can read, or an array of another shape.
     """
     if array.shape != advice.shape:
         raise ArgumentError(f"{array.path}: expected an array of shape {advice.shape}, not {array.shape}")

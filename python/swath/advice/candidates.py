@@ -1,4 +1,4 @@
-"""Layouts that an array may be given: orders of its dimensions, and chunks, however they are stored. Pure."""
+"""Possible layouts of an array: orders of its dimensions, and chunks in any storage. Pure."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from swath.array.coding_cost import CodingCost
 Extents = tuple[int, ...]
 
 ALL_ORDERS_DIMENSIONS_MAX = 5
-"""Of arrays of more dimensions C, F, and the orders that move one dimension to the end or the front are looked at."""
+"""Arrays of more dimensions are tried in C, F, and the orders that move one dimension to the end or the front."""
 C_ONLY = ("netcdf-classic", "hdf5")
-"""Formats that store contiguous arrays in C order alone."""
+"""Formats that store contiguous arrays in C order only."""
 STRIDED_FORMATS = ("raw", "npy", *C_ONLY)
 CHUNKED_FORMATS = ("hdf5", "zarr")
 FORMATS = (*STRIDED_FORMATS, "zarr")
@@ -23,18 +23,18 @@ HDF5_CODECS = ("zlib", "gzip", "deflate", "shuffle", "fletcher32", "zstd", "blos
 ZARR_CODECS = ("zstd", "blosc", "gzip", "lz4", "zlib", "shuffle", "crc32c")
 Codecs = tuple[str, ...]
 PLAIN_COST = CodingCost(1.0)
-"""Of chunks that are stored as they are."""
+"""For chunks without codecs."""
 
 
 @dataclass(frozen=True)
 class Storage:
-    """How chunks are stored.
+    """The storage of chunks.
 
     Attributes:
-        format: "hdf5": all in one file; "zarr": a file each, or a file a shard.
-        codecs: that compress them, by their names in the order of encoding.
-        cost: what the codecs make of a chunk, and what they cost.
-        is_sharded: whether chunks lie together in shards.
+        format: "hdf5": all in one file; "zarr": one file per chunk, or per shard.
+        codecs: their names in the order of encoding.
+        cost: the compression ratio of the codecs, and their time.
+        is_sharded: whether chunks are in shards.
     """
 
     format: str = "hdf5"
@@ -44,7 +44,7 @@ class Storage:
 
     @property
     def is_plain(self) -> bool:
-        """Return whether a byte of the one file has each element: what every method of the planner reaches."""
+        """Return whether one file has each element at a known byte: every method of the planner can use it."""
         return self.format == "hdf5" and not self.codecs
 
 
@@ -52,7 +52,7 @@ PLAIN = Storage()
 
 
 def storages(formats: Iterable[str], codecs: Mapping[Codecs, CodingCost]) -> list[Storage]:
-    """Return how chunks may be stored by the formats: not compressed, and by each of the codecs at its cost."""
+    """Return the possible storages of chunks in the formats: uncompressed, and with each of the codecs at its cost."""
     found = []
     for kind, known in (("hdf5", HDF5_CODECS), ("zarr", ZARR_CODECS)):
         if kind not in formats:
@@ -70,10 +70,10 @@ class Candidate:
     """A layout.
 
     Attributes:
-        order: the dimensions from slowest to fastest; of chunks, in which the elements of each lie: C.
+        order: the dimensions from slowest to fastest; for chunks, the order of elements in a chunk: C.
         chunks: elements of a chunk along each dimension; None: contiguous.
         storage: of the chunks.
-        shards: elements of a shard along each dimension; None: there are none.
+        shards: elements of a shard along each dimension; None: no shards.
     """
 
     order: Extents
@@ -83,7 +83,7 @@ class Candidate:
 
     @property
     def name(self) -> str:
-        """For people: "C order", "order (2, 0, 1)", "chunks of 64 by 512", "..., zstd, in shards of 512 by 512"."""
+        """As text: "C order", "order (2, 0, 1)", "chunks of 64 by 512", "..., zstd, in shards of 512 by 512"."""
         if self.chunks is not None:
             name = ", ".join(
                 [f"chunks of {_by(self.chunks)}", *([f"{'+'.join(c)}"] if (c := self.storage.codecs) else [])]
@@ -97,7 +97,7 @@ class Candidate:
         return "F order" if self.order == ascending[::-1] else f"order {self.order}"
 
     def formats(self, among: Iterable[str] = FORMATS) -> tuple[str, ...]:
-        """Return the formats that can store it."""
+        """Return the formats that can store the layout."""
         return tuple(one for one in among if self._fits(one))
 
     def _fits(self, format: str) -> bool:  # noqa: A002
@@ -124,10 +124,10 @@ def orders(ndim: int, formats: Sequence[str]) -> Iterator[Candidate]:
 
 
 def lengths(shape: Extents, accesses: Iterable[Extents]) -> list[list[int]]:
-    """Return for each dimension the lengths of a chunk that are worth a look, ascending.
+    """Return for each dimension the lengths of a chunk to try, ascending.
 
     They are powers of two; the whole and its parts by powers of two, which leave little or no padding at the edge; and
-    what accesses take at once, which then touch one chunk along the dimension.
+    the lengths of accesses, which then touch one chunk along the dimension.
     """
     taken = list(accesses)
     found = []
@@ -159,9 +159,9 @@ def neighbours(chunks: Extents, choices: Sequence[Sequence[int]]) -> Iterator[Ex
 
 
 def coarse(choices: Sequence[Sequence[int]], limits: tuple[int, int], most: int) -> list[Extents]:
-    """Return chunk shapes whose numbers of elements lie within `limits`: all of them, or about `most`, spread evenly.
+    """Return chunk shapes with numbers of elements within `limits`: all of them, or about `most`, spread evenly.
 
-    Where there are too many every second length is left out along every dimension, then every second of these.
+    If there are too many, every second length along every dimension is left out, then every second of the rest.
     """
     step = 1
     while True:
@@ -174,7 +174,7 @@ def coarse(choices: Sequence[Sequence[int]], limits: tuple[int, int], most: int)
 
 
 def shards_of(shape: Extents, chunks: Extents, chunk_bytes: int) -> Extents | None:
-    """Return the shape of a shard: as many chunks as fit in `SHARD_BYTES_MAX`; None where it would be one chunk."""
+    """Return the shape of a shard: as many chunks as fit into `SHARD_BYTES_MAX`; None if it would be one chunk."""
     counts = [-(-n // c) for n, c in zip(shape, chunks, strict=True)]
     taken = [1] * len(shape)
     while True:

@@ -1,4 +1,4 @@
-"""What codecs make of an array's chunks and what they cost: given by the caller, or measured on a sample."""
+"""Compression ratios and costs of codecs for an array's chunks: from the caller, or measured on a sample."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from swath.formats import CodedLayout
 
 
 def costs(codecs: Any, sample: Any) -> dict[Codecs, CodingCost]:
-    """Return the ratio of each of the codecs, bytes of the elements to bytes that are stored, and what coding costs.
+    """Return the ratio of each of the codecs, bytes of the elements to stored bytes, and the cost of coding.
 
     Args:
         codecs: names, several joined by "+" in the order of encoding ("shuffle+zstd"); or a mapping of these to ratios.
-        sample: an ndarray, or an open array some of which is read: ratios that are not given are measured on it, and
-            what coding costs. Where no codecs are asked for, those that an open array has are looked at.
+        sample: an ndarray, or an open array, part of which is read: ratios that are not given, and the cost of coding,
+            are measured on it. If no codecs are given, those of an open array are used.
 
     Raises:
-        ArgumentError: a codec that no format has; ratios neither given nor to be measured.
+        ArgumentError: a codec that no format has; a ratio that is neither given nor can be measured.
     """
     if codecs is None:
         own = _own(sample)
@@ -50,7 +50,7 @@ def costs(codecs: Any, sample: Any) -> dict[Codecs, CodingCost]:
 
 
 def _own(sample: Any) -> Codecs:
-    """Return the codecs that an open array has, where a new array could have them too."""
+    """Return the codecs of an open array, if a new array can have them, too."""
     layout = sample._description.layout if isinstance(sample, Array) else None
     if not isinstance(layout, CodedLayout) or 0 in sample.shape:
         return ()
@@ -75,14 +75,14 @@ def _ratio(text: Any, ratio: Any) -> float:
 
 
 def _given(names: Codecs, ratio: float, sample: Any) -> CodingCost:
-    """Return a ratio that the caller knows, with the seconds of coding where there is something to measure them on."""
+    """Return the caller's ratio, with the seconds of coding if there is a sample to measure them on."""
     if not isinstance(sample, (np.ndarray, Array)) or sample.nbytes < coding_cost.MEASURED_BYTES_MIN:
         return CodingCost(ratio)
     return dataclasses.replace(_measured(names, sample), ratio=ratio)
 
 
 def _measured(names: Codecs, sample: Any) -> CodingCost:
-    """Return what the codecs, as `swath.create` configures them, make of boxes of the sample."""
+    """Return the result of the codecs, as `swath.create` configures them, on boxes of the sample."""
     if not isinstance(sample, (np.ndarray, Array)) or 0 in sample.shape or sample.ndim == 0:
         raise ArgumentError(f"sample: expected an ndarray, or an open array, of some elements, not {sample!r}")
     kind = "zarr" if all(name in ZARR_CODECS for name in names) else "hdf5"

@@ -1,13 +1,13 @@
-"""What couples arrays of one computation: statements of tiles, and what each tile loop reads and writes. Pure.
+"""The coupling of arrays in one computation: statements of tiles, and the transfers of each tile loop. Pure.
 
     "B[j, i] = A[i, j]"                              a transpose
-    "C[i, j] = A[i, k] * B[k, j]"                    a product; whatever stands between the arrays
-    "C[i, j] = A[i, k] * B[k, j] for i by 128, j"    loops from the outermost in; what is not named is taken whole
+    "C[i, j] = A[i, k] * B[k, j]"                    a product; the operators between the arrays do not matter
+    "C[i, j] = A[i, k] * B[k, j] for i by 128, j"    loops from the outermost in; other indices are taken as a whole
 
-A program that has not the memory for whole arrays goes through tiles: of every array that a statement names a tile is
-in memory at once, as long along an index for one array as for the others. That is what couples their layouts: which
-tile suits one array decides what is asked of the others. A tile is moved again whenever one of its indices changes;
-loops inside the innermost of its own leave it in memory.
+A program without memory for whole arrays works on tiles: a tile of every array of a statement is in memory at the same
+time, with the same length along an index for all arrays. This couples their layouts: the best tile for one array
+determines the tiles of the others. A tile is moved again whenever one of its indices changes; loops inside the
+innermost loop of its own indices leave it in memory.
 
 Kandaswamy et al., An Experimental Evaluation of I/O Optimizations on Different Applications (2002), section 3.3; loops
 and reuse: Wolf and Lam, A Data Locality Optimizing Algorithm (1991).
@@ -25,7 +25,7 @@ from swath.errors import ArgumentError
 
 Extents = tuple[int, ...]
 Lengths = Mapping[str, int]
-"""How long something is along each index."""
+"""The length along each index."""
 
 GRAMMAR = (
     'expected an array, "=" (or "+=", which reads it too), then the arrays that it is made of, each with an index a '
@@ -42,7 +42,7 @@ _TIMES = re.compile(r"(.*\S)\s*:\s*(\d+(?:\.\d*)?)\s*", re.DOTALL)
 
 @dataclass(frozen=True)
 class Operand:
-    """An array in a statement, and which index runs along each of its dimensions."""
+    """An array in a statement, and the index along each of its dimensions."""
 
     array: str
     indices: tuple[str, ...]
@@ -50,16 +50,16 @@ class Operand:
 
 @dataclass(frozen=True)
 class Statement:
-    """What arrays are made of, tile by tile.
+    """A statement that makes an array from others, tile by tile.
 
     Attributes:
-        text: as it was given, without how often.
-        target: what is made.
-        sources: what it is made of.
-        accumulates: whether the target's values are added to.
-        loops: the loops over tiles, the outermost first, where they are given; None: any.
-        steps: how long a tile is along some indices, where it is given.
-        times: how often it is carried out.
+        text: as the caller gave it, without the frequency.
+        target: the array that is made.
+        sources: the arrays that are read.
+        accumulates: whether values are added to the target.
+        loops: the loops over tiles, the outermost first, if they are given; None: any.
+        steps: the length of a tile along some indices, if given.
+        times: how often it is executed.
     """
 
     text: str
@@ -77,18 +77,18 @@ class Statement:
 
     @property
     def indices(self) -> tuple[str, ...]:
-        """Return all indices, in the order in which they are named."""
+        """Return all indices, in the order of their names in the text."""
         return tuple(dict.fromkeys(index for operand in self.operands for index in operand.indices))
 
 
 @dataclass(frozen=True)
 class Tiling:
-    """How a statement is gone through.
+    """The loops and tiles of a statement.
 
     Attributes:
-        loops: those that are gone through more than once, the outermost first.
-        steps: how long a tile is along each index.
-        nbytes: of the tiles that are in memory at once.
+        loops: those with more than one iteration, the outermost first.
+        steps: the length of a tile along each index.
+        nbytes: the bytes of the tiles that are in memory at the same time.
     """
 
     loops: tuple[str, ...]
@@ -105,11 +105,11 @@ class Transfer:
     """Tiles of one array that are read or written.
 
     Attributes:
-        array: which.
-        indices: that run along its dimensions.
+        array: its name.
+        indices: the indices along its dimensions.
         direction: "read" or "write".
         window: elements of a tile along each dimension.
-        times: how many of them.
+        times: the number of tiles.
     """
 
     array: str
@@ -120,7 +120,7 @@ class Transfer:
 
 
 def parse_statement(text: str) -> Statement:
-    """Return the statement that `text` says. Raise ArgumentError that quotes it, with what is expected."""
+    """Return the statement that `text` describes. Raise ArgumentError, which quotes it, with what is expected."""
     counted = _TIMES.fullmatch(text)
     body, times = (counted[1], float(counted[2])) if counted else (text.strip(), 1.0)
     made, _, loops = body.partition(" for ")
@@ -162,7 +162,7 @@ def _loops(text: str, loops: str) -> tuple[tuple[str, ...], tuple[tuple[str, int
 
 
 def lengths_of(statement: Statement, shapes: Mapping[str, Extents]) -> dict[str, int]:
-    """Return how long each index is. Raise ArgumentError where the arrays' shapes do not go together."""
+    """Return the length of each index. Raise ArgumentError if the arrays' shapes do not fit together."""
     lengths: dict[str, tuple[int, str]] = {}
     for operand in statement.operands:
         shape = shapes.get(operand.array)
@@ -184,9 +184,9 @@ def lengths_of(statement: Statement, shapes: Mapping[str, Extents]) -> dict[str,
 def tilings(
     statement: Statement, shapes: Mapping[str, Extents], itemsizes: Mapping[str, int], memory: int
 ) -> list[Tiling]:
-    """Return the ways to go through a statement within so many bytes, those that move fewest bytes first.
+    """Return the tilings of a statement within `memory` bytes, those that move the fewest bytes first.
 
-    Tiles are as large as fits: none can be longer along one index. Raise ArgumentError where none fits.
+    Tiles are as large as possible: none can be longer along one index. Raise ArgumentError if none fits.
     """
     lengths = lengths_of(statement, shapes)
     steps = dict(statement.steps)
@@ -236,16 +236,16 @@ def _can_grow(
 
 
 def _orders(statement: Statement, tile: Lengths, lengths: Lengths) -> Iterator[tuple[str, ...]]:
-    """Yield the orders of the loops that go round more than once."""
+    """Yield the orders of the loops with more than one iteration."""
     looped = [index for index in statement.loops or statement.indices if tile[index] < lengths[index]]
     yield from [tuple(looped)] if statement.loops is not None else itertools.permutations(looped)
 
 
 def transfers(statement: Statement, tiling: Tiling, shapes: Mapping[str, Extents]) -> list[Transfer]:
-    """Return what is read and written of each array when the statement is carried out as often as it is.
+    """Return the reads and writes of each array, over all executions of the statement.
 
     Example: C[i, j] = A[i, k] * B[k, j] in 2 by 3 by 4 tiles, loops i, j, k: 24 tiles of A and of B are read, and 6 of
-    C written. With the loops k, i, j those of A are read 8 times, and those of C written 24 times, and read 18 times.
+    C written. With the loops k, i, j, those of A are read 8 times, and those of C written 24 times, and read 18 times.
     """
     lengths = lengths_of(statement, shapes)
     tile = dict(tiling.steps)

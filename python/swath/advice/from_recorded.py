@@ -1,4 +1,4 @@
-"""Recorded operations as accesses that are priced. Pure."""
+"""Recorded operations, converted to accesses with a price. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LETTERS = "ijklmn"
 
 
 def accesses_of(array: RecordedArray) -> list[made.Operations]:
-    """Return what was done with the array, priced at some of the places where it was."""
+    """Return the operations on the array, priced at some of their places."""
     return [_of_boxes(array, one) if one.boxes else _of_selection(one) for one in array.operations]
 
 
@@ -79,7 +79,7 @@ def _selection(start: Start, form: Form) -> Selection:
 
 
 def _text(recording: Recording, starts: Sequence[Start]) -> str:
-    """Return it as an access is written: a letter for what was at several places."""
+    """Return it in the notation of an access: a letter stands for several places."""
     items = []
     for d, (step, count, dropped) in enumerate(recording.form):
         letter = LETTERS[d] if d < len(LETTERS) else f"i{d}"

@@ -1,4 +1,4 @@
-"""`JointAdvice`: the layouts of several arrays that suit one computation, and the tiles that it goes by."""
+"""`JointAdvice`: the best layouts of several arrays for one computation, and its tiles."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ MIB = 1 << 20
 
 @dataclass(frozen=True)
 class Tiles:
-    """The tiles by which a statement is best gone through.
+    """The best tiles for a statement.
 
     Attributes:
-        statement: as it was given.
-        steps: how long a tile is along each index.
-        loops: those that go round more than once, the outermost first.
-        nbytes: of the tiles that are in memory at once.
+        statement: as the caller gave it.
+        steps: the length of a tile along each index.
+        loops: those with more than one iteration, the outermost first.
+        nbytes: the bytes of the tiles that are in memory at the same time.
     """
 
     statement: str
@@ -37,15 +37,15 @@ class Tiles:
 
 @dataclass(frozen=True)
 class JointAdvice:
-    """The layouts that suit some arrays together. `str()` is a table; `advice["A"]` is the `LayoutAdvice` of one.
+    """The best layouts of several arrays together. `str()` is a table; `advice["A"]` is the `LayoutAdvice` of one.
 
     Attributes:
-        arrays: the advice for each, by its name: its layouts are ranked for the tiles that are advised.
-        tiles: of each statement that couples them.
-        total: seconds of all arrays in the layouts that are advised.
-        runner_up: the tiles that come second, each as a line of text; and the seconds of all with them. None: no other.
-        c_order_total: seconds of all in C order, with the tiles that suit that best.
-        memory: bytes that tiles of a statement may take together.
+        arrays: the advice for each, by its name: its layouts are ranked for the advised tiles.
+        tiles: for each statement that couples them.
+        total: the seconds of all arrays in their advised layouts.
+        runner_up: the second best tiles, each as a line of text; and the seconds of all with them. None: no other.
+        c_order_total: the seconds of all in C order, with the best tiles for that.
+        memory: the bytes for the tiles of a statement.
     """
 
     arrays: Mapping[str, LayoutAdvice]
@@ -56,7 +56,7 @@ class JointAdvice:
     memory: int
 
     def __getitem__(self, name: str) -> LayoutAdvice:
-        """Return the advice for one array. Raise ArgumentError that names them."""
+        """Return the advice for one array. Raise ArgumentError, with the names, if there is none."""
         if name not in self.arrays:
             raise ArgumentError(f"advice: no array {name!r}; there are {', '.join(self.arrays)}")
         return self.arrays[name]
@@ -101,4 +101,4 @@ class JointAdvice:
 
 @dataclass(frozen=True)
 class JointPayback(Payback):
-    """What copies of all arrays into the advised layouts cost together, and gain. A use is the whole computation."""
+    """The cost and the gain of copying all arrays into their advised layouts. One use is the whole computation."""

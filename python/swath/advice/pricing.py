@@ -1,4 +1,4 @@
-"""Seconds of accesses by a layout that no file has yet: the planner's prices, from the profile of a store."""
+"""Seconds of accesses with a layout that no file has yet: the planner's prices, from a store's profile."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from swath.formats.description import strides_of
 
 Stripe = tuple[int, int, int]
 Price = Callable[[str, _core.Decomposition], float]
-"""Seconds of a read or write, and of what the sync after it waits for."""
+"""A function: the seconds of a read or write, including the wait of the sync after it."""
 
 
 @dataclass(frozen=True)
 class Conditions:
-    """What accesses are priced under.
+    """The conditions for the prices.
 
     Attributes:
         profile: of the store.
-        cached: part of what is read that is in the page cache, 0 to 1.
-        engine: what moves the bytes.
-        stripe: of a file in a pool: stripe unit, stripe count and object size; None: of a file system.
+        cached: the part of the read bytes that is in the page cache, 0 to 1.
+        engine: the engine that moves the bytes.
+        stripe: for a file in a pool: stripe unit, stripe count and object size; None: for a file system.
     """
 
     profile: _core.Profile
@@ -44,7 +44,7 @@ class Pricer:
     Args:
         shape: of the array.
         itemsize: bytes of an element.
-        accesses: that are priced.
+        accesses: the accesses to price.
         conditions: of the store.
     """
 
@@ -61,38 +61,38 @@ class Pricer:
         self.conditions = conditions
         self.cached = conditions.cached
         self._learning = _core.Learning(conditions.profile, True)
-        # An engine tells what it can do of a file that is open; nothing is read of it.
+        # An engine reports its capabilities for an open file; nothing is read from the file.
         with tempfile.NamedTemporaryFile() as file:
             self._file = _core.open_file(file.name, "r", _core.FileOptions(conditions.engine))
 
     def of_accesses(self, accesses: Sequence[Operations]) -> Pricer:
-        """Return one of the same array and conditions for other accesses."""
+        """Return a pricer of the same array and conditions for other accesses."""
         other = Pricer.__new__(Pricer)
         other.__dict__.update(self.__dict__)
         other.accesses = tuple(accesses)
         return other
 
     def with_stripe(self, stripe: Stripe) -> Pricer:
-        """Return one of the same accesses of a file in a pool that is striped otherwise."""
+        """Return a pricer of the same accesses to a file in a pool with another striping."""
         other = self.of_accesses(self.accesses)
         other.conditions = dataclasses.replace(self.conditions, stripe=stripe)
         return other
 
     def seconds(self, candidate: Candidate, most: float = math.inf) -> tuple[float, ...] | None:
-        """Return the seconds of each access, made once; of a write with what a sync then waits for.
+        """Return the seconds of each access, made once; for a write, including the wait of a sync after it.
 
-        None where all accesses as often as they are made take more than `most`.
+        Return None if all accesses, with their frequencies, take more than `most`.
         """
         return self._seconds(self._price_of(candidate), most)
 
     def seconds_by_layout(self, layout: _core.Layout) -> tuple[float, ...]:
-        """Return the same by a layout that a file has."""
+        """Return the same for a layout of the core."""
         seconds = self._seconds(self._price_by_layout(layout))
         assert seconds is not None
         return seconds
 
     def seconds_now(self, array: Array) -> tuple[float, ...]:
-        """Return the same by what an open array has. Raise ArgumentError where nobody plans its bytes."""
+        """Return the same for the layout of an open array. Raise ArgumentError if Swath does not plan its bytes."""
         form, core = array._form, array._core
         if not core.has_plans and not core.goes_by_chunks("read"):
             raise ArgumentError(f"{array.path}: {array.layout}: a format's own library reads it, which has no prices")
@@ -113,7 +113,7 @@ class Pricer:
         return seconds
 
     def total(self, seconds: Sequence[float]) -> float:
-        """Return the seconds of all accesses, each as often as it is made."""
+        """Return the seconds of all accesses with their frequencies."""
         return sum(one * access.times for one, access in zip(seconds, self.accesses, strict=True))
 
     def _seconds(self, price: Price, most: float = math.inf) -> tuple[float, ...] | None:

@@ -1,4 +1,4 @@
-"""What advice is asked for, checked: one array, or several, and the conditions that are common to them."""
+"""The checked question: one array or several, and the conditions that they share."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from swath.store import profile
 
 Extents = tuple[int, ...]
 STRIPES: tuple[Stripe, ...] = tuple((unit << 10, 4, 4 << 20) for unit in (64, 256, 1024, 4096))
-"""How a file in a pool may be striped, the usual way first: small units share short accesses out over the servers, and
-large ones cut fewer of them."""
+"""Stripings of a file in a pool, the default first: small units distribute short accesses over the servers, large units
+cut fewer accesses."""
 
 
 @dataclass(frozen=True)
@@ -43,13 +43,13 @@ class Form:
 
 @dataclass(frozen=True)
 class Question:
-    """What is common to all arrays that advice is asked for.
+    """The facts that all arrays of a question share.
 
     Attributes:
-        conditions: that accesses are priced under.
-        formats: that may store them.
+        conditions: the conditions for the prices.
+        formats: the formats that may store the arrays.
         chunk_bytes: the least and most bytes of a chunk.
-        codecs: that may compress chunks, with their ratios and what coding costs.
+        codecs: the codecs for chunks, with their ratios and the cost of coding.
     """
 
     conditions: Conditions
@@ -58,11 +58,11 @@ class Question:
     codecs: Mapping[Codecs, CodingCost]
 
     def pricer(self, form: Form, accesses: Sequence[Operations]) -> Pricer:
-        """Return what prices accesses of the array."""
+        """Return the pricer for accesses to the array."""
         return Pricer(form.shape, form.itemsize, accesses, self.conditions)
 
     def search(self, pricer: Pricer) -> Search:
-        """Return the best layouts for the pricer's accesses. Raise ArgumentError where there are none."""
+        """Return the best layouts for the pricer's accesses. Raise ArgumentError if there are none."""
         search = Search(pricer)
         search.look(candidates.orders(len(pricer.shape), self.formats), keep=True)
         limits = self._elements(pricer)
@@ -75,11 +75,11 @@ class Question:
         return search
 
     def may_have_chunks(self) -> bool:
-        """Return whether chunks that no codec touches, in one file, are among the layouts."""
+        """Return whether uncoded chunks in one file are among the layouts."""
         return PLAIN in candidates.storages(self.formats, {})
 
     def _elements(self, pricer: Pricer) -> tuple[int, int]:
-        """Return the least and most elements of a chunk: the array alone may be less."""
+        """Return the least and most elements of a chunk: the whole array may be smaller."""
         least, most = (memory_bytes(one) for one in self.chunk_bytes)
         if least > most:
             raise ArgumentError(f"advise_layout: chunk_bytes {self.chunk_bytes!r}: expected the least, then the most")
@@ -87,7 +87,7 @@ class Question:
 
 
 def checked_formats(formats: str | Sequence[str]) -> tuple[str, ...]:
-    """Return the names of formats. Raise ArgumentError for what is none."""
+    """Return the names of formats. Raise ArgumentError for unknown names."""
     kinds = (formats,) if isinstance(formats, str) else tuple(formats)
     unknown = [kind for kind in kinds if kind not in candidates.FORMATS]
     if unknown or not kinds:
@@ -98,12 +98,12 @@ def checked_formats(formats: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def stripe_of(store: Any) -> Stripe | None:
-    """Return how new files in a pool are striped unless something else is asked for; None where it is none."""
+    """Return the default striping of new files in a pool; None if the store is no pool."""
     return STRIPES[0] if isinstance(store, (str, os.PathLike)) and pools.is_in_pool(os.fspath(store)) else None
 
 
 def profile_of(store: Any, engine: str) -> _core.Profile:
-    """Return the profile of a store: of the path of a file there, or one that is given."""
+    """Return the profile of a store: of a path there, or a given profile."""
     if isinstance(store, _core.Profile):
         return store
     if isinstance(store, profile.StoredProfile):

@@ -1,4 +1,4 @@
-"""`LayoutAdvice`: the layouts that were priced, best first; as text, as data, as what `swath.create` takes of it."""
+"""`LayoutAdvice`: the priced layouts, best first; as text, as data, as arguments of `swath.create`."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ ROWS = 12
 
 @dataclass(frozen=True)
 class RankedLayout:
-    """A layout and what it costs.
+    """A layout and its price.
 
     Attributes:
         name: "C order", "chunks of 64 by 512".
         order: the dimensions from slowest to fastest.
         chunks: elements of a chunk along each dimension; None: contiguous.
-        formats: that can store it, of those that were asked for.
-        seconds: of each access, made once.
-        total: seconds of all accesses, each as often as it is made.
-        shards: of Zarr: elements of a shard along each dimension; None: there are none.
-        codecs: that compress the chunks; None: the format has none to choose.
-        stored_bytes: that it takes on the disk, about.
+        formats: those of the given formats that can store it.
+        seconds: for each access, made once.
+        total: the seconds of all accesses with their frequencies.
+        shards: for Zarr: elements of a shard along each dimension; None: no shards.
+        codecs: the codecs of the chunks; None: the format has no choice.
+        stored_bytes: the approximate bytes on the disk.
     """
 
     name: str
@@ -44,7 +44,7 @@ class RankedLayout:
 
     @property
     def creation(self) -> dict[str, Any]:
-        """Return the arguments by which `swath.create` and `swath.copy` make it."""
+        """Return the arguments of `swath.create` and `swath.copy` for this layout."""
         if self.chunks is None:
             return {"order": self.order}
         given: dict[str, Any] = {"chunks": self.chunks}
@@ -55,12 +55,12 @@ class RankedLayout:
 
 @dataclass(frozen=True)
 class Payback:
-    """What a copy into the advised layout costs, and gains.
+    """The cost of a copy into the advised layout, and its gain.
 
     Attributes:
         copy_seconds: predicted for the copy.
-        seconds_now: of all accesses by the layout that the file has.
-        seconds_then: by the one that is advised.
+        seconds_now: of all accesses with the file's layout.
+        seconds_then: with the advised layout.
     """
 
     copy_seconds: float
@@ -69,7 +69,7 @@ class Payback:
 
     @property
     def uses(self) -> float | None:
-        """Return after how many times that all accesses are made the copy has paid for itself; None: never."""
+        """Return how many times all accesses must happen until the copy has paid for itself; None: never."""
         gain = self.seconds_now - self.seconds_then
         return self.copy_seconds / gain if gain > 0 else None
 
@@ -85,18 +85,18 @@ class Payback:
 
 @dataclass(frozen=True)
 class LayoutAdvice:
-    """The layouts that suit some accesses, best first. `str()` is a table; give it to `swath.create(layout=)`.
+    """The best layouts for some accesses, best first. `str()` is a table; pass it to `swath.create(layout=)`.
 
     Attributes:
         shape, dtype: of the array.
-        accesses: what each was called, and how often it is made.
+        accesses: the name and the frequency of each.
         ranked: the layouts, the cheapest first; C order is always among them.
-        cached: the part of what is read that was taken to be in the page cache.
-        source: where the prices come from.
-        priced: how many layouts were looked at.
-        stripe: of a file in a pool: the bytes of a stripe unit, the objects that these go to in turns, the bytes of an
-            object; None: it is for a file system.
-        stripes: those that were priced for the best layout, with the seconds of all accesses.
+        cached: the assumed part of the read bytes that is in the page cache.
+        source: the origin of the prices.
+        priced: the number of layouts that were tried.
+        stripe: for a file in a pool: the bytes of a stripe unit, the number of objects that take turns, the bytes of an
+            object; None: for a file system.
+        stripes: the stripings that were priced for the best layout, with the seconds of all accesses.
     """
 
     shape: tuple[int, ...]
@@ -116,13 +116,13 @@ class LayoutAdvice:
 
     @property
     def runner_up(self) -> RankedLayout | None:
-        """Return the next one; None where there is no other."""
+        """Return the second best layout; None if there is no other."""
         return self.ranked[1] if len(self.ranked) > 1 else None
 
     def creation(self, shape: Sequence[int | None], dtype: Any, format: str) -> dict[str, Any]:  # noqa: A002
-        """Return the arguments by which `swath.create` makes the best layout in a file of that format.
+        """Return the arguments of `swath.create` for the best layout in a file of that format.
 
-        Raises ArgumentError where the array is another one, or the format cannot store the layout.
+        Raises ArgumentError if the array is another one, or if the format cannot store the layout.
         """
         if tuple(shape) != self.shape or np.dtype(dtype).itemsize != self.dtype.itemsize:
             raise ArgumentError(
@@ -199,7 +199,7 @@ class LayoutAdvice:
         ]
 
     def _shown(self) -> list[RankedLayout]:
-        """Return the best, and wherever they stand C order, and the best of each other way to store chunks."""
+        """Return the best layout, C order at its rank, and the best of each other storage of chunks."""
         shown = list(self.ranked[:ROWS])
         seen = {_kind(one) for one in shown}
         for one in self.ranked[ROWS:]:
@@ -210,7 +210,7 @@ class LayoutAdvice:
 
 
 def ranked(one: Priced, formats: Sequence[str], shape: Sequence[int], itemsize: int) -> RankedLayout:
-    """Return a layout of an array with its price and the room that it takes."""
+    """Return a layout of an array with its price and the space that it takes."""
     candidate = one.candidate
     codecs = None if candidate.chunks is None or candidate.storage.is_plain else candidate.storage.codecs
     lengths = shape if candidate.chunks is None else whole_chunks(shape, candidate.chunks)
@@ -228,17 +228,17 @@ def ranked(one: Priced, formats: Sequence[str], shape: Sequence[int], itemsize: 
 
 
 def whole_chunks(shape: Sequence[int], chunks: Sequence[int]) -> list[int]:
-    """Return the lengths of an array whose chunks at the edge are whole, as they are stored."""
+    """Return the lengths of an array with whole chunks at the edge, as they are stored."""
     return [-(-n // c) * c for n, c in zip(shape, chunks, strict=True)]
 
 
 def _kind(layout: RankedLayout) -> tuple[Any, ...]:
-    """Return how it stores chunks."""
+    """Return the way in which it stores chunks."""
     return layout.formats, layout.shards is None, layout.codecs
 
 
 def in_seconds(seconds: float) -> str:
-    """Return three digits: 45.1 us, 1.2 ms, 31 s."""
+    """Return the seconds with three digits: 45.1 us, 1.2 ms, 31 s."""
     for unit, scale in (("us", 1e-6), ("ms", 1e-3)):
         if seconds < 999.5 * scale:
             return f"{seconds / scale:.3g} {unit}"

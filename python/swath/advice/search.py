@@ -1,4 +1,4 @@
-"""The cheapest layouts, found without pricing every chunk shape that there is."""
+"""Finds the cheapest layouts without the price of every chunk shape."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from swath.advice.candidates import PLAIN, Candidate, Extents, Storage
 from swath.advice.pricing import Pricer
 
 KEPT = 12
-"""So many of the best are ranked; what is dearer is not priced to the end."""
+"""The number of layouts that are ranked; the price of a worse layout is not computed to the end."""
 KEPT_OF_STORAGE = 3
-"""The same of each other way to store chunks: compressed ones, files, shards."""
+"""The same for each other storage of chunks: compressed ones, files, shards."""
 COARSE_MAX = 160
 CHUNKS_MAX = 1 << 18
-"""An array of more chunks has a table that is itself worth a look."""
+"""With more chunks, the table of an array is itself expensive."""
 BEGINNINGS = 3
 STEPS_MAX = 40
 
@@ -44,17 +44,17 @@ class Search:
 
     @property
     def priced(self) -> int:
-        """Return how many layouts were looked at."""
+        """Return the number of layouts that were tried."""
         return len(self._seen)
 
     @property
     def best(self) -> list[Priced]:
-        """Return the layouts that are kept, the cheapest first; of equal ones what is simpler."""
+        """Return the best layouts, the cheapest first; of equal ones, the simpler first."""
         found = [one for of_storage in self._best.values() for one in of_storage]
         return sorted(found, key=lambda one: (one.total, one.candidate.chunks is not None))
 
     def look(self, some: Iterable[Candidate], *, keep: bool = False) -> None:
-        """Price those that were not priced yet; `keep`: whatever they cost."""
+        """Price layouts that were not priced yet; `keep`: at any price."""
         for candidate in some:
             if candidate in self._seen:
                 continue
@@ -68,7 +68,7 @@ class Search:
                 best.sort(key=lambda one: (one.total, one.candidate.chunks is not None))
 
     def look_at_chunks(self, limits: tuple[int, int], storage: Storage = PLAIN) -> None:
-        """Look at chunk shapes of so many elements: some everywhere, then around the best of them."""
+        """Try chunk shapes within these limits: some of all shapes, then shapes near the best of them."""
         shape = self._pricer.shape
         choices = candidates.lengths(shape, (access.lengths for access in self._pricer.accesses))
 
@@ -77,7 +77,7 @@ class Search:
             made = (self._candidate(one, storage) for one in fit if _chunk_count(shape, one) <= CHUNKS_MAX)
             return [one for one in made if one is not None]
 
-        # Those that accesses take at once are likely to be good, and let much of the rest be left early.
+        # The lengths of accesses come first: they are likely to be good, so that the others can be dropped early.
         self.look(wanted(access.lengths for access in self._pricer.accesses))
         self.look(wanted(candidates.coarse(choices, limits, COARSE_MAX)))
         for _ in range(STEPS_MAX):
@@ -90,7 +90,7 @@ class Search:
                 return
 
     def _candidate(self, chunks: Extents, storage: Storage) -> Candidate | None:
-        """Return the layout of such chunks; None where a shard would be a chunk."""
+        """Return the layout of such chunks; None if a shard would be one chunk."""
         shape = self._pricer.shape
         order = tuple(range(len(shape)))
         if not storage.is_sharded:

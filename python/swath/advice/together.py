@@ -1,8 +1,8 @@
 """Layouts of several arrays, and the tiles that couple them, chosen together.
 
-Where the tiles are given, arrays know nothing of each other: each has the layout that makes its own tiles cheapest. So
-the ways to go through the statements are compared, each with every array in a layout that is likely to suit it (an
-order, or chunks that are a tile); then the layouts of all arrays are searched for the best of these ways.
+For given tiles, arrays do not depend on each other: each gets the layout with its cheapest tiles. So the tilings of the
+statements are compared, with every array in a layout that is likely to be good (an order, or chunks that are a tile);
+then the layouts of all arrays are searched for the best of these tilings.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ from swath.errors import ArgumentError
 from swath.space import Selection
 
 FINALISTS = 4
-"""Of so many ways to go through the statements the arrays' layouts are searched."""
+"""The number of best tilings for which the arrays' layouts are searched."""
 ROUNDS_MAX = 4
 PARTS = (0.13, 0.61)
-"""Where tiles are priced, as parts of each dimension."""
+"""The places of priced tiles, as parts of each dimension."""
 
 Way = tuple[Tiling, ...]
-"""How each of the statements is gone through."""
+"""The tiling of each of the statements."""
 
 
 @dataclass(frozen=True)
 class Computation:
-    """What several arrays take part in.
+    """The arrays of a computation and their uses.
 
     Attributes:
         forms: of the arrays, by their names.
         statements: that couple them.
-        accesses: of each array beside these.
+        accesses: other accesses of each array.
     """
 
     forms: Mapping[str, Form]
@@ -52,13 +52,13 @@ class Computation:
 
 
 class Ways:
-    """The ways to go through the statements, priced.
+    """The tilings of the statements, with prices.
 
     Args:
-        question: what is common to the arrays.
-        computation: that they take part in.
-        memory: bytes that tiles of one statement may take together.
-        present: arrays that keep the layout that they have.
+        question: the facts that the arrays share.
+        computation: the computation.
+        memory: the bytes for the tiles of one statement.
+        present: arrays that keep their layouts.
         c_only: every other array is in C order.
     """
 
@@ -84,10 +84,10 @@ class Ways:
         self._beside: dict[tuple[str, Candidate | None], float] = {}
 
     def best(self, count: int) -> list[tuple[float, Way]]:
-        """Return the cheapest ways, with the seconds of each: of all, where there are no statements."""
+        """Return the cheapest tilings, with the seconds of each; without statements, the seconds of all accesses."""
         statements = range(len(self._tilings))
         way: list[Tiling | None] = [None] * len(self._tilings)
-        for n in statements:  # each as if there were no others
+        for n in statements:  # each on its own
             way[n] = min(self._tilings[n], key=lambda one: self._seconds(self._with([None] * len(way), n, one)))
         seen: dict[Way, float] = {}
         for _ in range(ROUNDS_MAX):
@@ -108,7 +108,7 @@ class Ways:
         return [*way[:n], tiling, *way[n + 1 :]]
 
     def transfers(self, way: Sequence[Tiling | None], name: str) -> list[Transfer]:
-        """Return what is moved of an array."""
+        """Return the transfers of an array."""
         found: list[Transfer] = []
         for statement, tiling in zip(self.computation.statements, way, strict=True):
             if tiling is None:
@@ -120,16 +120,16 @@ class Ways:
         return found
 
     def operations(self, way: Sequence[Tiling | None], name: str) -> list[Operations]:
-        """Return all that is done with an array."""
+        """Return all operations on an array."""
         shape = self.shapes[name]
         return [*self.computation.accesses[name], *(_operations(one, shape) for one in self.transfers(way, name))]
 
     def pricer(self, way: Way, name: str) -> Pricer:
-        """Return what prices all that is done with an array."""
+        """Return the pricer for all operations on an array."""
         return self._pricers[name].of_accesses(self.operations(way, name))
 
     def _seconds(self, way: Sequence[Tiling | None]) -> float:
-        """Return the seconds of all arrays, each in the best of few layouts."""
+        """Return the seconds of all arrays, each in the best of a few layouts."""
         return sum(self._seconds_of(name, self.transfers(way, name)) for name in self.shapes)
 
     def _seconds_of(self, name: str, moved: Sequence[Transfer]) -> float:
@@ -141,7 +141,7 @@ class Ways:
         )
 
     def _candidates(self, name: str, moved: Sequence[Transfer]) -> list[Candidate | None]:
-        """Return layouts that are likely to suit; None is the one that the array has."""
+        """Return layouts that are likely to be good; None is the array's own layout."""
         if name in self._present:
             return [None]
         shape = self.shapes[name]
@@ -193,7 +193,7 @@ def _halved(window: Extents, most: int) -> Extents:
 
 
 def _operations(transfer: Transfer, shape: Extents) -> Operations:
-    """Return tiles as operations: at a few of their places, which lie side by side."""
+    """Return tiles as operations: at a few places, side by side."""
     window = transfer.window
     counts = [-(-n // w) for n, w in zip(shape, window, strict=True)]
     places = dict.fromkeys(tuple(int(part * count) for count in counts) for part in PARTS)
@@ -210,7 +210,7 @@ def _operations(transfer: Transfer, shape: Extents) -> Operations:
 
 
 def advise_together(question: Question, computation: Computation, memory: int) -> JointAdvice:
-    """Return the layouts of all arrays, and tiles within so many bytes. Raise ArgumentError where nothing is asked."""
+    """Return the layouts of all arrays, and tiles within `memory` bytes. Raise ArgumentError without any accesses."""
     if not computation.forms:
         raise ArgumentError("advise_layout: no arrays: name them with their shapes")
     named = {one.array for statement in computation.statements for one in statement.operands}
@@ -263,16 +263,16 @@ def _searched(question: Question, ways: Ways, way: Way, name: str) -> tuple[Layo
 def payback_together(
     advice: JointAdvice, question: Question, computation: Computation, present: Mapping[str, tuple[Array, str]]
 ) -> JointPayback:
-    """Return what copies of open arrays into the advised layouts cost together, and gain.
+    """Return the cost and the gain of copying open arrays into the advised layouts together.
 
-    Now the computation goes by the tiles that suit the layouts that there are. Arrays that no file holds yet have the
-    best layout, now and then.
+    Before the copies, the computation uses the best tiles for the present layouts. Arrays that no file has yet have the
+    best layout before and after.
 
     Args:
         advice: for the computation.
-        question: as it was asked.
-        computation: that was asked about.
-        present: for some of its arrays an open one, by this process alone, and the file that a copy would make.
+        question: the question of the advice.
+        computation: the computation of the advice.
+        present: for some of its arrays, an array that only this process has open, and the file for the copy.
     """
     for name, (array, _) in present.items():
         if array.shape != advice[name].shape:

@@ -1,9 +1,9 @@
-"""Which panels suit a sequence of passes: what lies between two of them depends on the panels of both. Pure.
+"""Chooses the panels for a sequence of passes: the file between two passes depends on the panels of both. Pure.
 
-Between two passes the array lies in tiles (`tiles`): a tile is what a panel of one and a panel of the other have in
-common, so that both move it as one piece; or longer where that makes the runs of one of them longer, by the prices of
-the store's profile. The panels of all passes are chosen together, step by step (dynamic programming over the panels of
-each pass), so that ends and tiles cost least in all.
+Between two passes the array is in a file of tiles (`tiles`). A tile is the intersection of a panel of one pass and a
+panel of the other, so that both move it as one piece; or it is longer, if this makes the runs of one pass longer, by
+the prices of the store's profile. The panels of all passes are chosen together, step by step (dynamic programming over
+the panels of each pass), so that the total of both ends and of the tiles is the least.
 """
 
 from __future__ import annotations
@@ -24,30 +24,30 @@ from swath.fft.tiles import Tiles, runs
 from swath.fft.transform import Extents, Transform
 
 Groups = tuple[tuple[int, ...], ...]
-"""Axes of each pass."""
+"""The axes of each pass."""
 Way = tuple[float, tuple[PanelPass, ...]]
-"""Seconds, and the passes that take them."""
+"""The seconds, and the passes that take them."""
 Numbers = npt.NDArray[Any]
 
 TILES, BETWEEN_C, BETWEEN_F = "tiles", "C", "F"
 CANDIDATES = 100
-"""About so many panels of a pass are looked at: each of them beside each of the next pass."""
+"""The approximate number of panels per pass that are tried: each with each panel of the next pass."""
 FACTORS = (2, 4, 8, 16, 32, 64, 256)
-"""From one length of a panel to the next that is looked at: the first that gives no more candidates."""
+"""The ratio between two lengths of a panel that are tried: the first ratio that gives few enough candidates."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Planned:
-    """What is planned for.
+    """The input of the planning.
 
     Attributes:
         transform: in the dimensions of the planning: the slowest of the target first.
         source, target: the two sides, in these dimensions.
-        buffers: bytes of memory that panels and what moves them may take.
+        buffers: the bytes of memory for panels and for moving them.
         costs: of the store.
         threads: of the transform.
-        ranks: that share the panels of each pass.
-        between: "tiles"; "C" or "F", to measure what another file between costs.
+        ranks: the ranks that share the panels of each pass.
+        between: "tiles"; or "C" or "F", to measure the cost of such a file between passes.
     """
 
     transform: Transform
@@ -60,18 +60,18 @@ class Planned:
     between: str = TILES
 
     def plain(self, done: frozenset[int]) -> Side:
-        """Return a side of the shape and dtype that the array has once these axes are transformed."""
+        """Return a side of the shape and dtype that the array has after these axes were transformed."""
         shape = self.transform.shape_after(done)
         return Side.ordered(shape, self.transform.dtype_after(done).itemsize, range(len(shape)))
 
 
 @dataclasses.dataclass(frozen=True)
 class Candidates:
-    """Panels of one pass that fit in memory.
+    """Panels of one pass that fit into memory.
 
     Attributes:
-        pattern: the pass, whose extents are not chosen yet.
-        read, written: extents of the panels, one a row.
+        pattern: the pass, whose lengths are not chosen yet.
+        read, written: lengths of the panels, one panel per row.
     """
 
     pattern: PanelPass
@@ -79,12 +79,12 @@ class Candidates:
     written: Numbers
 
     def panel(self, place: int) -> PanelPass:
-        """Return the pass by the panels of that row."""
+        """Return the pass with the panels of that row."""
         return dataclasses.replace(self.pattern, extents=tuple(int(e) for e in self.read[place]))
 
 
 class Chooser:
-    """Chooses panels; what it found of a pass is kept for other sequences that have the same."""
+    """Chooses panels; results for a pass are kept for other sequences with the same pass."""
 
     def __init__(self, what: Planned) -> None:
         self.what = what
@@ -94,13 +94,13 @@ class Chooser:
         self._lines: dict[Any, int] = {}
 
     def bound(self, groups: Groups) -> float:
-        """Return seconds that no panels of this sequence can be faster than; infinity where there are none that fit."""
+        """Return a lower bound of the seconds of this sequence; infinity if no panels fit."""
         if groups not in self._bounds:
             self._bounds[groups] = self._bound(groups)
         return self._bounds[groups]
 
     def fits(self, groups: Groups) -> bool:
-        """Return whether a line of each pass fits in memory."""
+        """Return whether a line of each pass fits into memory."""
         return all(self._line_bytes(axes, done) <= self.what.buffers for axes, done in with_done(groups))
 
     def _bound(self, groups: Groups) -> float:
@@ -113,7 +113,7 @@ class Chooser:
         return float(self._reading(first).min() + self._writing(last).min()) + between
 
     def best(self, groups: Groups) -> Way | None:
-        """Return the best panels of each pass, and the seconds; None where some pass has none that fit."""
+        """Return the best panels of each pass, and the seconds; None if no panels of some pass fit."""
         what, found = self.what, self._candidates(groups)
         if found is None:
             return None
@@ -136,7 +136,7 @@ class Chooser:
         return sum(one.seconds(what.costs) for one in passes), tuple(passes)
 
     def _candidates(self, groups: Groups) -> list[Candidates] | None:
-        """Return the candidates of each pass; None where some pass has none."""
+        """Return the candidates of each pass; None if some pass has none."""
         found = []
         for number, (axes, done) in enumerate(with_done(groups)):
             one = self._of_pass(axes, done, is_first=number == 0, is_last=number == len(groups) - 1)
@@ -159,7 +159,7 @@ class Chooser:
         return self._lines[axes, done]
 
     def _made(self, axes: tuple[int, ...], done: frozenset[int], *, is_first: bool, is_last: bool) -> Candidates | None:
-        """Return the panels of a pass that reads and writes at once where there are such, else of one that does not."""
+        """Return the panels of a pass that overlaps reads, transforms and writes; if none fit, of one that does not."""
         what = self.what
         source = what.source if is_first else what.plain(done)
         target = what.target if is_last else what.plain(done | set(axes))
@@ -175,9 +175,9 @@ class Chooser:
         return None
 
     def _order(self, axes: tuple[int, ...], done: frozenset[int], *, is_first: bool, is_last: bool) -> tuple[int, ...]:
-        """Return how panels lie in memory: as in the source or target of the whole, else with long lines to transform.
+        """Return the order of panels in memory: that of the source or target, or one with long lines to transform.
 
-        Tiles are read into any order about as fast, but written best in that of memory.
+        Reading tiles takes about as long in any order, but writing is fastest in the order of memory.
         """
         what = self.what
         if is_first and what.source.chunk is None:
@@ -202,13 +202,13 @@ class Chooser:
         return self._ends[key]
 
     def _flat(self, nbytes: int) -> float:
-        """Return the least seconds that writing and reading so many bytes can take."""
+        """Return the least seconds for writing and reading this number of bytes."""
         costs = self.what.costs
         written = costs.cache_write if nbytes <= costs.merge_bytes else costs.write
         return nbytes * (_least(costs.read) + _least(written))
 
     def _between_seconds(self, before: Candidates, behind: Candidates) -> Numbers:
-        """Return the seconds of writing and reading what lies between each panel of one pass and each of the next."""
+        """Return the seconds of writing and reading the file between each panel of one pass and each of the next."""
         what, costs = self.what, self.what.costs
         plain = what.plain(before.pattern.done_after)
         if what.between != TILES:
@@ -225,7 +225,7 @@ class Chooser:
         return np.minimum(*found)
 
     def _tiled_seconds(self, first: Numbers, second: Numbers, tile: Numbers, side: Side) -> Numbers:
-        """Return the seconds of writing panels to tiles, and of reading those of the next pass."""
+        """Return the seconds of writing panels to tiles, and of reading the panels of the next pass."""
         costs, nbytes = self.what.costs, side.nbytes
         suits = _suits(first, tile, side) & _suits(second, tile, side)
         reads, writes = runs(second, tile, side), runs(first, tile, side)
@@ -239,7 +239,7 @@ class Chooser:
         return seconds
 
     def _between(self, before: PanelPass, behind: PanelPass) -> Side:
-        """Return the file between two passes: the tiles that cost less."""
+        """Return the file between two passes: with the cheaper kind of tiles."""
         plain = self.what.plain(before.done_after)
         if self.what.between != TILES:
             return self._ordered(plain)
@@ -258,17 +258,19 @@ class Chooser:
 
 
 def _tilings(first: Numbers, second: Numbers, side: Side) -> tuple[Numbers, Numbers]:
-    """Return two kinds of tiles for panels of the pass before and those of the pass behind, by the extents of both.
+    """Return two kinds of tiles for panels of two passes, from the lengths of both.
 
-    What both have in common, which both move as one piece; and all that a panel behind has of it along the dimensions
-    of which it has everything: the pass behind then reads longer runs, and the pass before writes parts of a tile.
+    The first kind is the intersection of both, which both move as one piece. The second kind has all that a panel of
+    the
+    next pass has along the dimensions that it contains completely: the next pass reads longer runs, and the pass before
+    writes parts of a tile.
     """
     common = np.maximum(np.minimum(first, second), 1)
     return common, np.where(second >= np.array(side.shape, np.int64), second, common)
 
 
 def _suits(extents: Numbers, tile: Numbers, side: Side) -> Numbers:
-    """Return whether boxes are made of whole tiles, or lie within one, along each dimension."""
+    """Return whether boxes consist of whole tiles, or are inside of one, along each dimension."""
     shape = np.array(side.shape, np.int64)
     fits = (extents % tile == 0) | (tile % np.maximum(extents, 1) == 0) | (extents >= shape) | (tile >= shape)
     suited: Numbers = fits.all(axis=-1)
@@ -276,7 +278,7 @@ def _suits(extents: Numbers, tile: Numbers, side: Side) -> Numbers:
 
 
 def with_done(groups: Groups) -> Iterator[tuple[tuple[int, ...], frozenset[int]]]:
-    """Yield the axes of each pass, and those that are transformed before it."""
+    """Yield the axes of each pass, and those that were transformed before it."""
     done: frozenset[int] = frozenset()
     for one in groups:
         yield one, done
@@ -284,29 +286,29 @@ def with_done(groups: Groups) -> Iterator[tuple[tuple[int, ...], frozenset[int]]
 
 
 def smallest(what: Planned, axes: tuple[int, ...], done: frozenset[int]) -> PanelPass:
-    """Return a pass whose panels are single lines, one after the other."""
+    """Return a pass with panels of single lines, one after the other."""
     source, target = what.plain(done), what.plain(done | set(axes))
     extents = tuple(n if d in axes else min(n, 1) for d, n in enumerate(source.shape))
     return PanelPass(what.transform, axes, done, source, target, extents, False, what.threads, source.order)
 
 
 def _least(curve: Curve) -> float:
-    """Return the seconds of a byte where they are least."""
+    """Return the least seconds per byte."""
     return min(seconds / nbytes for nbytes, seconds in curve if nbytes > 0)
 
 
 def _seconds(curve: Curve, nbytes: Numbers) -> Numbers:
-    """Return `at` of many."""
+    """Return `at` for many values."""
     x, y = (np.array(column) for column in zip(*curve, strict=True))
     found: Numbers = np.where(nbytes > x[-1], y[-1] * nbytes / x[-1], np.interp(nbytes, x, y))
     return found
 
 
 def panels(pattern: PanelPass, buffers: int, ranks: int = 1) -> Iterator[Extents]:
-    """Yield extents of panels that fit in memory and are worth a look.
+    """Yield lengths of panels that fit into memory and should be tried.
 
-    Each has one of some lengths along all free dimensions but one, and along that one as many as fit; or some fewer:
-    as many as divide it evenly, and a multiple of those lengths, so that the tiles of another pass fill it.
+    A panel has one of some lengths along all free dimensions but one, and along this one as many as fit; or fewer: the
+    number that divides it evenly, and a multiple of those lengths, so that the tiles of another pass fill it.
     """
     shape = pattern.source.shape
     free = [d for d in range(len(shape)) if d not in pattern.axes]
@@ -316,7 +318,7 @@ def panels(pattern: PanelPass, buffers: int, ranks: int = 1) -> Iterator[Extents
         return
     everything = math.prod(shape[d] for d in free)
     found = False
-    for most in (-(-everything // ranks), everything):  # each rank has something to do, where memory allows it
+    for most in (-(-everything // ranks), everything):  # each rank gets a panel, if memory allows it
         for extents in _panels_within(pattern, free, buffers, most):
             found = True
             yield extents
@@ -325,7 +327,7 @@ def panels(pattern: PanelPass, buffers: int, ranks: int = 1) -> Iterator[Extents
 
 
 def _panels_within(pattern: PanelPass, free: Sequence[int], buffers: int, most: int) -> Iterator[Extents]:
-    """Yield extents of panels of `most` lines, or what a unit has, that fit in memory, each once."""
+    """Yield lengths of panels of `most` lines, or of one unit, that fit into memory, each once."""
     shape = pattern.source.shape
     seen = set()
     for unit in _units(pattern):
@@ -338,7 +340,7 @@ def _panels_within(pattern: PanelPass, free: Sequence[int], buffers: int, most: 
 
 
 def _units(pattern: PanelPass) -> list[Extents]:
-    """Return the extents that panels are made of: single elements, or chunks of source and target."""
+    """Return the units of panels: single elements, or chunks of source and target."""
     shape = pattern.source.shape
     single = (1,) * len(shape)
     of_target = tuple(map(min, pattern.target.chunk or single, shape))
@@ -349,7 +351,7 @@ def _units(pattern: PanelPass) -> list[Extents]:
 
 
 def _grown(shape: Extents, free: Sequence[int], unit: Extents, lines: int) -> Iterator[Extents]:
-    """Yield panels of up to so many lines, made of units."""
+    """Yield panels of up to this number of lines, made of units."""
     steps = _steps(shape, free, unit)
     for last in free:
         others = [d for d in free if d != last]
@@ -376,7 +378,7 @@ def _lengths(n: int, unit: int, room: int, steps: Sequence[int]) -> Iterator[int
 
 
 def _steps(shape: Extents, free: Sequence[int], unit: Extents) -> dict[int, list[int]]:
-    """Return the lengths along each free dimension that are looked at: units, in powers of a factor, and all."""
+    """Return the lengths along each free dimension to try: units, in powers of a factor, and all."""
     steps: dict[int, list[int]] = {}
     for factor in FACTORS:
         steps = {}
@@ -391,7 +393,7 @@ def _steps(shape: Extents, free: Sequence[int], unit: Extents) -> dict[int, list
 
 
 def _cuts_chunks(pattern: PanelPass, extents: Extents) -> bool:
-    """Return whether two panels would write parts of one chunk that is written as a whole."""
+    """Return whether two panels would write parts of the same chunk, which is written as a whole."""
     target = pattern.target
     if target.chunk is None or not target.whole_chunks:
         return False

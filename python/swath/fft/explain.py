@@ -1,4 +1,4 @@
-"""A plan of a transform in words."""
+"""A plan of a transform as text."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from swath.fft.tiles import Tiles
 
 @dataclasses.dataclass(frozen=True)
 class ExplainedFft:
-    """What a transform would do; prints as text, converts to plain data.
+    """The result of `explain_fft`; prints as text, converts to plain data.
 
     Attributes:
-        plan: of every rank.
-        title: what is done to what.
-        ranks: how many share the panels.
+        plan: the plan of every rank.
+        title: source, transform and target.
+        ranks: the number of ranks that share the panels.
     """
 
     plan: FftPlan
@@ -28,7 +28,7 @@ class ExplainedFft:
 
     @staticmethod
     def of(job: Job, ranks: int) -> ExplainedFft:
-        """Return what a job would do."""
+        """Return the explanation of a job."""
         return ExplainedFft(job.plan, job.title, ranks)
 
     def to_dict(self) -> dict[str, Any]:

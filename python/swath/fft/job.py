@@ -1,12 +1,12 @@
-"""What a transform decides once, on rank 0: the plan, the files beside the target, and who may write them.
+"""The decisions of a transform, made once on rank 0: the plan, the files next to the target, and their lock.
 
-Next to the target `b.npy`, in the same folder, as long as a transform is under way:
+Next to the target `b.npy`, in the same folder, during a transform:
 
     .b.npy.swath-fft             the target, until it is complete
-    .b.npy.swath-fft.between0    the file behind the first pass, and so on
-    .b.npy.swath-fft.lock        locked (flock) by whoever makes and removes the others
+    .b.npy.swath-fft.between0    the file after the first pass, and so on
+    .b.npy.swath-fft.lock        the process that makes and removes the others locks it (flock)
 
-Left after a kill: all three; the next transform to the same target removes them.
+A kill leaves all three; the next transform to the same target removes them.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ from swath.store import profile
 from swath.store.atomic_file import AtomicFile
 
 FAST = "fast"
-"""In place of an order: the one of C and F order that the last pass writes in longer runs."""
+"""Instead of an order: C or F order, the one that the last pass writes in longer runs."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Asked:
-    """What a transform was asked for, not checked: see `swath.fftn`."""
+    """The arguments of a transform, not checked: see `swath.fftn`."""
 
     name: str
     source: Description
@@ -57,7 +57,7 @@ class Asked:
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """How a transform is made: see `swath.fftn`. `between` is for measuring: see `Planned`."""
+    """The options of a transform: see `swath.fftn`. `between` is for measurements: see `Planned`."""
 
     memory: int | str | None = None
     order: Any = "C"
@@ -74,10 +74,10 @@ class Options:
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """What rank 0 has prepared and every rank needs (it pickles).
+    """What rank 0 has prepared and every rank needs. It can be pickled.
 
     Attributes:
-        asked: what is computed.
+        asked: the transform.
         request: the target.
         plan: the passes.
     """
@@ -88,7 +88,7 @@ class Job:
 
     @property
     def title(self) -> str:
-        """For people: what is done to what."""
+        """Source, transform and target, for people."""
         return f"{self.asked.name} of {self.asked.source.name} to {self.request.target_path}"
 
     @property
@@ -98,11 +98,11 @@ class Job:
 
     @property
     def base(self) -> str:
-        """Where the target is written until it is complete."""
+        """The path of the target until it is complete."""
         return working_path(self.request.target_path)
 
     def between(self, number: int) -> tuple[Description, ...]:
-        """Return the arrays of the file behind a pass that is not the last: one, or one for each region of tiles.
+        """Return the arrays of the file after a pass that is not the last: one, or one for each region of tiles.
 
         Their dimensions are those of the planning in the order of the file, slowest first.
         """
@@ -126,7 +126,7 @@ class Job:
         )
 
     def make_between(self, number: int) -> tuple[Description, ...]:
-        """Make the file behind a pass, with room on the disk. On rank 0."""
+        """Make the file after a pass, with reserved space on the disk. On rank 0."""
         made = self.between(number)
         path = made[0].path
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
@@ -136,26 +136,27 @@ class Job:
         return made
 
     def make_target(self) -> tuple[Description, ...]:
-        """Make the target beside its name, with room on the disk. On rank 0."""
+        """Make the target under its temporary name, with reserved space on the disk. On rank 0."""
         self.request.create(self.base)
         reserve(self.base)
         return (self.part.describe(self.base),)
 
 
 def working_path(target: str) -> str:
-    """Return where the target is written until it is complete: a hidden name in its folder, always the same."""
+    """Return the path of the target until it is complete: a hidden name in its folder, always the same."""
     folder, name = os.path.split(os.path.realpath(target))
     return os.path.join(folder, f".{name}.swath-fft")
 
 
 def plan_job(asked: Asked, options: Options, ranks: Ranks) -> Job:
-    """Check what was asked for, and plan it. Raises ArgumentError, UnsupportedError."""
+    """Check the arguments, and plan. Raises ArgumentError, UnsupportedError."""
     source = asked.source
     transform = make_transform(asked.name, source.shape, source.dtype, asked.s, asked.axes, asked.norm)
     if options.order != FAST:
         return _job_in_order(asked, options, transform, ranks)
     jobs = [_job_in_order(asked, dataclasses.replace(options, order="C"), transform, ranks)]
-    with contextlib.suppress(ArgumentError):  # not every format can store F order, nor every chunk in little memory
+    # some formats cannot store F order, and small memory cannot hold every chunk
+    with contextlib.suppress(ArgumentError):
         jobs.append(_job_in_order(asked, dataclasses.replace(options, order="F"), transform, ranks))
     return min(jobs, key=lambda job: job.plan.seconds)
 
@@ -202,7 +203,7 @@ def _job_in_order(asked: Asked, options: Options, transform: Transform, ranks: R
 
 
 def _cropped(side: Side, transform: Transform) -> Side:
-    """Return the source without what the transform cuts off."""
+    """Return the source without the part that the transform cuts off."""
     return dataclasses.replace(side, shape=transform.shape_after(frozenset()))
 
 
@@ -212,7 +213,7 @@ def _budget(options: Options, ranks: Ranks) -> int:
 
 
 def _costs(part: Part, source: Description, engine: str | None) -> Costs:
-    """Return the costs of the store that will hold the target; of a modelled disk its own, which has no page cache."""
+    """Return the costs of the target's store; a modelled disk has its own, without a page cache."""
     chosen = effective_engine(engine)
     stored = profile.for_path(os.path.dirname(os.path.realpath(part.target_path)), chosen)
     core = _core.default_profile() if stored is None else stored.core
@@ -222,9 +223,9 @@ def _costs(part: Part, source: Description, engine: str | None) -> Costs:
 
 
 class Own:
-    """The files beside a target, on rank 0: locked for one transform, and removed with it.
+    """The files next to a target, on rank 0: locked for one transform, and removed with it.
 
-    Raises ExistsError where the target exists and may not be replaced, or another transform to it is under way.
+    Raises ExistsError if the target exists and may not be replaced, or if another transform to it is running.
     """
 
     def __init__(self, job: Job, *, overwrite: bool) -> None:
@@ -254,7 +255,7 @@ class Own:
             raise
 
     def complete(self) -> None:
-        """Give the target its name. Raises StoreError where the source has changed meanwhile."""
+        """Rename the target. Raises StoreError if the source has changed."""
         path = self._job.asked.source.path
         if Identity.of(path) != self.identity:
             raise StoreError(
@@ -266,7 +267,7 @@ class Own:
         self.atomic_file.complete()
 
     def close(self) -> None:
-        """Remove what is there of them, and unlock. Nothing is removed where the lock has lost its name."""
+        """Remove the files, and unlock. Nothing is removed if the lock file has lost its name."""
         if self._lock.has_name():
             for path in self._paths():
                 remove(path)
@@ -274,7 +275,7 @@ class Own:
         self._lock.close()
 
     def _paths(self) -> list[str]:
-        """Return all names that a transform to this target may use, of whatever plan the one before had."""
+        """Return all names that a transform to this target may use, also with another plan."""
         base = self._job.base
         folder, name = os.path.split(base)
         between = [os.path.join(folder, n) for n in os.listdir(folder) if n.startswith(f"{name}.between")]

@@ -1,4 +1,4 @@
-"""Carrying out one pass: a thread that reads ahead, the caller's that transforms, one that writes behind."""
+"""Executes one pass: one thread reads ahead, the caller's thread transforms, one thread writes behind."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class PassTimes:
     """Seconds of one pass on this rank.
 
     Attributes:
-        seconds: all of it.
-        read_seconds, write_seconds: of reading and writing, mostly beside the transform.
+        seconds: of the whole pass.
+        read_seconds, write_seconds: of reading and writing, mostly during the transform.
         transform_seconds: of scipy.fft.
-        waited_seconds: for panels to be read and written, with nothing to transform.
+        waited_seconds: of waits for reads and writes, with nothing to transform.
     """
 
     seconds: float = 0.0
@@ -39,11 +39,11 @@ class PassTimes:
 
 
 class Opened:
-    """Source or target of a pass, opened by this process alone, in the dimensions of the planning.
+    """Source or target of a pass, which only this process has open, in the dimensions of the planning.
 
     Args:
-        arrays: the array; of tiles one for each of their regions.
-        side: as it was planned.
+        arrays: the array; for tiles, one array for each region.
+        side: the planned side.
         dimensions: dimension d of the planning is dimension `dimensions[d]` of the array.
         chunk_buffer_bytes: of threads that code chunks.
     """
@@ -63,7 +63,7 @@ class Opened:
             array.read(selection=self._turned(inside), out=turned, method=method, tuning=self._tuning)
 
     def write(self, box: Box, values: Elements) -> None:
-        """Write a box. The values may be left in the other byte order."""
+        """Write a box. Afterwards the values may be in the other byte order."""
         dtype = self._arrays[0].dtype
         if values.dtype != dtype:
             values = values.byteswap(inplace=True).view(dtype)
@@ -74,11 +74,11 @@ class Opened:
             array.write(turned, selection=self._turned(inside), method=method, tuning=self._tuning)
 
     def sync(self) -> None:
-        """Wait for what was written to be on the medium."""
+        """Wait until the written bytes are on the medium."""
         self._arrays[0].sync()
 
     def _parts(self, box: Box) -> Iterator[tuple[Array, Box, Any]]:
-        """Yield arrays with what a box has of each: in the array, and in the box."""
+        """Yield arrays and their part of a box: in the array, and in the box."""
         if not isinstance(self._side, Tiles):
             yield self._arrays[0], box, ...
             return
@@ -92,7 +92,7 @@ class Opened:
 
 
 def _method(side: Side, memory: Elements) -> str:
-    """How a box is moved: `list` as memory is, or `direct` through a small buffer where its pieces are very short."""
+    """Return how to move a box: as a `list` of pieces of memory, or `direct` through a buffer for very short pieces."""
     if side.through_library or side.worker_bytes:
         return "list"
     long = [d for d in side.order if memory.shape[d] > 1]
@@ -106,7 +106,7 @@ def _method(side: Side, memory: Elements) -> str:
 
 @dataclasses.dataclass
 class _Panel:
-    """A panel on its way: its number, its elements, and the buffers that they are in."""
+    """A panel in progress: its number, its elements, and their buffers."""
 
     index: int
     values: Elements
@@ -119,8 +119,8 @@ class Panels:
 
     Args:
         plan: the pass.
-        source, target: that it moves bytes from and to.
-        progress: told how many bytes were written.
+        source, target: of the pass.
+        progress: counts the bytes that were written.
     """
 
     def __init__(self, plan: PanelPass, source: Opened, target: Opened, progress: Progress) -> None:
@@ -145,12 +145,12 @@ class Panels:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if error is not None:
-            self._stop.set()  # what the threads are at
+            self._stop.set()  # the threads stop after their current step
         for thread in self._threads:
             thread.shutdown(wait=True, cancel_futures=True)
 
     def carry_out(self, indices: Sequence[int]) -> None:
-        """Read, transform and write these panels; when it returns they are written, in the page cache at least."""
+        """Read, transform and write these panels; when this returns they are written, at least to the page cache."""
         begin = time.perf_counter()
         if self._plan.overlaps:
             self._overlapped(indices)
@@ -181,7 +181,7 @@ class Panels:
             self._give(self._waited(behind))
 
     def _give(self, panel: _Panel) -> None:
-        """Take back the buffers of a panel that is written."""
+        """Take back the buffers of a written panel."""
         self._to_read.give(panel.read)
         self._to_write.give(panel.written)
 

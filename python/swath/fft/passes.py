@@ -1,6 +1,6 @@
 """One pass of a transform from file to file, panel by panel. Pure.
 
-A panel has all elements along the axes that the pass transforms, and as many along the others as fit in memory.
+A panel has all elements along the axes that the pass transforms, and along the others as many as fit into memory.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from swath.fft.transform import TO_REAL, Dtype, Extents, Transform
 
 FAR = 1 << 24
 TRANSFORM_BYTE_SECONDS = 2e-9
-"""Of a core, for a byte along one axis: about what lines of a few thousand numbers take."""
+"""Of one core, for a byte along one axis: typical for lines of a few thousand numbers."""
 VECTOR_BYTES = 32
-"""Of the numbers of so many lines scipy.fft makes vectors: lines that it transforms at once."""
+"""scipy.fft makes vectors of the numbers of this many bytes of lines, which it transforms together."""
 LINE_COPIES, LINE_COPIES_PRIME = 2, 5
-"""Of each of these lines: as it was gathered, and between two steps; the convolution of a length with large prime
-factors, which is twice as long, needs the rest."""
+"""The copies of each of these lines: as gathered, and between two steps; more for the convolution of a length with
+large prime factors, which is twice as long."""
 PLAN_LINES, PLAN_LINES_PRIME = 2, 4
-"""Lines of factors that scipy.fft keeps of each length, for the next transform; of a convolution."""
+"""Lines of factors that scipy.fft keeps for each length, for the next transform; for a convolution."""
 
 STEP_BYTES = 1 << 20
-"""Of complex numbers that are transformed at once where that is not in place; of small panels one of `STEPS_MIN`."""
+"""Complex numbers that are transformed at a time if it is not in place; of small panels one of `STEPS_MIN` parts."""
 STEPS_MIN = 16
 STEP_COPIES = 3
-"""Of such a step: in the dtype of the transform, with zeros beyond, and transformed."""
+"""The copies of such a step: in the dtype of the transform, with zeros added, and transformed."""
 
 
 @dataclasses.dataclass(frozen=True)
 class _Kinds:
-    """Of each kind of buffer a number: for what is read, what is transformed between, and what is written."""
+    """A number for each kind of buffer: for reads, for the work between, and for writes."""
 
     read: int
     work: int
@@ -45,17 +45,17 @@ class _Kinds:
 
 @dataclasses.dataclass(frozen=True)
 class PanelPass:
-    """One way from file to file.
+    """One pass from file to file.
 
     Attributes:
-        transform: the whole of it.
-        axes: that this pass transforms, in this order; none where it only brings elements into another order.
-        done: axes that passes before have transformed.
+        transform: the whole transform.
+        axes: the axes that this pass transforms, in this order; empty if it only changes the order of elements.
+        done: axes that earlier passes have transformed.
         source, target: the two sides.
-        extents: of a panel, as it is read.
-        overlaps: whether the next panel is read, and the one before written, while one is transformed.
+        extents: lengths of a panel in the source.
+        overlaps: whether the next panel is read, and the last one written, while one is transformed.
         threads: of the transform.
-        order: of a panel in memory: the dimensions from slowest to fastest.
+        order: the order of a panel in memory: the dimensions from slowest to fastest.
     """
 
     transform: Transform
@@ -70,12 +70,12 @@ class PanelPass:
 
     @property
     def done_after(self) -> frozenset[int]:
-        """Axes that are transformed once it is over."""
+        """Axes that are transformed after this pass."""
         return self.done | set(self.axes)
 
     @property
     def grid(self) -> Extents:
-        """Panels along each dimension."""
+        """The number of panels along each dimension."""
         return tuple(-(-n // e) if e else 0 for n, e in zip(self.source.shape, self.extents, strict=True))
 
     @property
@@ -84,7 +84,7 @@ class PanelPass:
         return math.prod(self.grid)
 
     def box_read(self, index: int) -> Box:
-        """Return the panel of that number in the source. The last dimension varies fastest."""
+        """Return the panel with that number in the source. The last dimension varies fastest."""
         places = [0] * len(self.extents)
         for d in reversed(range(len(places))):
             index, places[d] = divmod(index, self.grid[d])
@@ -100,28 +100,28 @@ class PanelPass:
 
     @property
     def extents_written(self) -> Extents:
-        """Extents of a panel as it is written."""
+        """Lengths of a panel in the target."""
         return tuple(self.target.shape[d] if d in self.axes else e for d, e in enumerate(self.extents))
 
     @property
     def is_in_place(self) -> bool:
-        """Whether the transform leaves its result in the buffer that the panel was read into."""
+        """Whether the result of the transform is in the buffer of the read."""
         return not (self.leaves_what_it_read or self._ends_real)
 
     @property
     def leaves_what_it_read(self) -> bool:
-        """Whether the first axis is transformed into another buffer: real numbers, or those of another dtype."""
+        """Whether the first axis is transformed into another buffer: for real numbers, or another dtype."""
         at_work = self.transform.dtype_at_work(self.done)
         return bool(self.axes) and (at_work.kind != "c" or at_work != self.transform.dtype_after(self.done))
 
     @property
     def works_between(self) -> bool:
-        """Whether a third buffer is needed: where both the first axis and the last are transformed into another one."""
+        """Whether a third buffer is needed: if both the first and the last axis are transformed into another buffer."""
         return self.leaves_what_it_read and self._ends_real and len(self.axes) > 1
 
     @property
     def dtype_between(self) -> Dtype:
-        """The dtype once the first axis is transformed."""
+        """The dtype after the first axis is transformed."""
         return self.transform.dtype_after(self.done | set(self.axes[:1]))
 
     @property
@@ -129,43 +129,43 @@ class PanelPass:
         return self.transform.kind == TO_REAL and self.transform.real_axis in self.axes
 
     def buffers(self, *, overlaps: bool) -> _Kinds:
-        """Return how many buffers of each kind there are: one more of what is read and written meanwhile."""
+        """Return the number of buffers of each kind: with overlap, one more for reads and one more for writes."""
         times = 2 if overlaps else 1
         if self.is_in_place:
             return _Kinds(2 * times - 1, 0, 0)
         return _Kinds(times, 1 if self.works_between else 0, times)
 
     def with_extents(self, extents: Extents) -> PanelPass:
-        """Return the same pass by other panels."""
+        """Return the same pass with other panels."""
         return dataclasses.replace(self, extents=extents)
 
     @property
     def lines(self) -> int:
-        """Lines of a panel: elements along all dimensions that are not transformed."""
+        """The lines of a panel: elements along all dimensions that are not transformed."""
         return math.prod(e for d, e in enumerate(self.extents) if d not in self.axes)
 
     @property
     def read_bytes(self) -> int:
-        """Bytes of the memory that a panel is read into."""
+        """Bytes of the buffer for the read of a panel."""
         return self.lines * self._line.read
 
     @property
     def written_bytes(self) -> int:
-        """Bytes of a panel as it is written."""
+        """Bytes of a panel in the target."""
         return self.lines * self._line.written
 
     @property
     def work_bytes(self) -> int:
-        """Bytes of the memory between."""
+        """Bytes of the third buffer."""
         return self.lines * self._line.work
 
     @functools.cached_property
     def memory_bytes(self) -> int:
-        """Bytes of all that is in memory at once."""
+        """Bytes of all that is in memory at the same time."""
         return self.memory_of(self.lines, overlaps=self.overlaps and self.panels > 1)
 
     def lines_within(self, buffers: int, most: int) -> int:
-        """Return how many lines panels may have to fit in so many bytes, up to `most`; 0 where not one fits."""
+        """Return the largest number of lines, up to `most`, of panels that fit into `buffers` bytes; 0 if none fits."""
         if self.memory_of(most, overlaps=False) <= buffers and most == self._all_lines:
             return most
         low, high = 0, most
@@ -177,7 +177,7 @@ class PanelPass:
         return low
 
     def memory_of(self, lines: int, *, overlaps: bool) -> int:
-        """Return the bytes of panels of so many lines, and of all that moves and transforms them."""
+        """Return the bytes of panels of this number of lines, and of all that moves and transforms them."""
         line, count = self._line, self.buffers(overlaps=overlaps)
         read, written = lines * line.read, lines * line.written
         needed = count.read * read + count.work * lines * line.work + count.written * written + self._beside(lines)
@@ -203,12 +203,12 @@ class PanelPass:
         )
 
     def step_elements(self, elements: int, axis: int) -> int:
-        """Return how many elements of a panel are transformed at once from one buffer into another."""
+        """Return the number of elements of a panel that are transformed at a time from one buffer into another."""
         itemsize = self.transform.complex_dtype.itemsize
         return max(min(STEP_BYTES // itemsize, elements // STEPS_MIN), self.transform.length(axis))
 
     def _beside(self, lines: int) -> int:
-        """Return bytes of what scipy.fft needs: for lines at once, for their lengths, for a step to another buffer."""
+        """Return scipy.fft's bytes: for lines together, for their lengths, for a step to another buffer."""
         transform = self.transform
         itemsize = transform.complex_dtype.itemsize
         at_work = lines * math.prod(transform.length_before(axis) for axis in self.axes)
@@ -235,16 +235,16 @@ class PanelPass:
 
     @functools.cached_property
     def read_requests(self) -> int:
-        """Contiguous runs of the source, panel by panel."""
+        """The number of contiguous runs of the source, panel by panel."""
         return requests(self.source, self.extents)
 
     @functools.cached_property
     def write_requests(self) -> int:
-        """Contiguous runs of the target, panel by panel."""
+        """The number of contiguous runs of the target, panel by panel."""
         return requests(self.target, self.extents_written)
 
     def seconds(self, costs: Costs) -> float:
-        """Return the predicted seconds: the device's, or the processors' where they are slower; and both ends."""
+        """Return the predicted seconds: the device's, or the processors' if they are slower; and both ends."""
         device = read_seconds(self.source, self.extents, costs) + write_seconds(
             self.target, self.extents_written, costs
         )
@@ -270,14 +270,14 @@ class PanelPass:
 
 
 def requests(side: Side, extents: Extents) -> int:
-    """Return the contiguous runs of an array that is moved in boxes of these extents; of tiles, their number."""
+    """Return the contiguous runs of an array that is moved in boxes of these lengths; for tiles, their number."""
     if isinstance(side, Tiles):
         return side.requests(extents)
     return sum(count * _requests_of_one(side, box) for count, box in pieces(side.shape, extents))
 
 
 def _requests_of_one(side: Side, box: Extents) -> int:
-    """Return the runs of one box; of chunks that it has a part of, those of each part."""
+    """Return the runs of one box; for chunks that are only partly in it, those of each part."""
     chunk = side.chunk
     if chunk is None or all(e % c == 0 for e, c in zip(box, chunk, strict=True)):
         return -(-math.prod(box) * side.itemsize // side.run_bytes(box))
@@ -287,9 +287,9 @@ def _requests_of_one(side: Side, box: Extents) -> int:
 
 
 def read_seconds(side: Side, extents: Extents, costs: Costs) -> float:
-    """Return the seconds of the device for reading an array in boxes of these extents.
+    """Return the seconds of the device for reading an array in boxes of these lengths.
 
-    A chunk that is compressed is read whole for every box that has a part of it.
+    A compressed chunk is read as a whole for every box that has a part of it.
     """
     again = 1.0
     if side.chunk is not None and (side.through_library or side.whole_chunks):
@@ -300,9 +300,9 @@ def read_seconds(side: Side, extents: Extents, costs: Costs) -> float:
 
 
 def write_seconds(side: Side, extents: Extents, costs: Costs) -> float:
-    """Return the seconds of the device for writing an array in boxes of these extents.
+    """Return the seconds of the device for writing an array in boxes of these lengths.
 
-    What is smaller than the page cache may hold back is written in long requests, however it was put there.
+    If the array fits into the waiting part of the page cache, the device gets long requests in any case.
     """
     count = requests(side, extents)
     copied = count * at(costs.cache_write, side.nbytes / max(count, 1))
@@ -312,7 +312,7 @@ def write_seconds(side: Side, extents: Extents, costs: Costs) -> float:
 
 
 def chunk_buffer_bytes(side: Side, read_bytes: int) -> int:
-    """Return the buffer bytes of all threads that move the chunks of a side, beside panels of so many bytes."""
+    """Return the buffer bytes of all threads that move the chunks of a side, besides panels of `read_bytes` bytes."""
     return max(side.worker_bytes, min(WORKERS * side.worker_bytes, read_bytes // 2))
 
 
@@ -322,7 +322,7 @@ def _is_smooth(n: int) -> bool:
 
 @functools.lru_cache(1000)
 def largest_prime_factor(n: int) -> int:
-    """Return it; 1 of 1."""
+    """Return the largest prime factor; 1 for 1."""
     largest, factor = 1, 2
     while factor * factor <= n:
         while n % factor == 0:

@@ -1,10 +1,10 @@
-"""How a transform is carried out within a budget of memory: which axes in which pass, and what lies between. Pure.
+"""The plan of a transform within a budget of memory: the axes of each pass, and the files between. Pure.
 
-One pass transforms one axis, or several where all their elements fit in memory together. Between two passes the array
-lies in a file of tiles: a tile is what a panel of the pass before and a panel of the pass behind have in common, so
-that both move it as one piece. (Kandaswamy et al. 2002, section 4.5, IEEE TPDS 13(12): where both files of an
-out-of-core transform have one order, one of the passes moves short runs.)
-Where the target's order suits the last pass badly, another pass that transforms nothing may be faster.
+One pass transforms one axis, or several if all their elements fit into memory together. Between two passes the array is
+in a file of tiles: a tile is the intersection of a panel of the pass before and a panel of the next pass, so that both
+move it as one piece. (Kandaswamy et al. 2002, section 4.5, IEEE TPDS 13(12): if both files of an out-of-core transform
+have the same order, one of the passes moves short runs.) If the last pass is slow in the target's order, another pass
+that transforms nothing may save time.
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ from swath.fft.tiles import Tiles
 from swath.fft.transform import FROM_REAL, TO_REAL, Transform
 
 OVERHEAD_BYTES = 4 << 20
-"""Kept back of a budget for threads' stacks and plans; of small budgets at most a quarter."""
+"""The part of a budget for threads' stacks and plans; at most a quarter of a small budget."""
 ANOTHER_PASS_PAYS = 0.9
-"""Another pass needs room for another file, and must make it this much faster."""
+"""Another pass needs space for another file, so it must save this much time."""
 NEAR_THE_FLOOR = 1.3
-"""A plan this near to moving everything in long requests gets no further pass."""
+"""A plan this close to the time of moving everything in long requests gets no further pass."""
 MEMORY_MIN = 1 << 10
 SEQUENCES_MAX = 20
-"""So many ways to deal out the axes are priced: those that could be fastest."""
+"""The number of ways to distribute the axes that are priced: those with the lowest bounds."""
 SEQUENCES_AGAIN = 4
-"""So many of the best are tried with passes that transform nothing."""
+"""The number of best ways that are tried with passes that transform nothing."""
 AXES_IN_ANY_ORDER = 5
-"""Of more axes not every order is looked at."""
+"""With more axes, not every order is tried."""
 
 
 @dataclasses.dataclass(frozen=True)
 class FftPlan:
-    """How a transform is carried out, and what it will cost.
+    """The passes of a transform, and their predicted costs.
 
     Attributes:
         passes: each from file to file.
-        dimensions: of the source, in the order in which the passes have them.
-        budget_bytes: the memory that was allowed to each process.
-        costs: that it was priced by.
+        dimensions: of the source, in the order of the passes.
+        budget_bytes: the memory of each process.
+        costs: the costs for the prices.
     """
 
     passes: tuple[PanelPass, ...]
@@ -56,7 +56,7 @@ class FftPlan:
 
     @property
     def memory_bytes(self) -> int:
-        """Predicted for the time when it is most, of each process."""
+        """The predicted maximum of memory, of each process."""
         return max(one.memory_bytes for one in self.passes) + overhead_bytes(self.budget_bytes)
 
     @property
@@ -66,23 +66,23 @@ class FftPlan:
 
     @property
     def scratch_bytes(self) -> int:
-        """Bytes of the files between passes, when there are most: what a pass reads, and what it writes."""
+        """The maximum of the bytes of the files between passes: what a pass reads, and what it writes."""
         sizes = [one.target.stored_bytes for one in self.passes[:-1]]
         return max((sum(sizes[max(p - 1, 0) : p + 1]) for p in range(len(sizes))), default=0)
 
     @property
     def disk_bytes(self) -> int:
-        """Bytes that must be free: the target, and the files between."""
+        """Bytes that must be free: the target, and the files between passes."""
         return self.passes[-1].target.stored_bytes + self.scratch_bytes
 
     @property
     def seconds(self) -> float:
-        """Predicted."""
+        """The predicted seconds."""
         return sum(one.seconds(self.costs) for one in self.passes)
 
     @property
     def floor_seconds(self) -> float:
-        """Predicted, if source and target were moved once, in long requests."""
+        """The predicted seconds if source and target were moved once, in long requests."""
         return _floor(self.passes[0].source, self.passes[-1].target, self.costs)
 
     def to_dict(self) -> dict[str, Any]:
@@ -109,21 +109,21 @@ class FftPlan:
 
 
 def overhead_bytes(budget_bytes: int) -> int:
-    """Return what is kept back of a budget for what is no panel."""
+    """Return the part of a budget that is not for panels."""
     return min(OVERHEAD_BYTES, budget_bytes // 4)
 
 
 def make_plan(what: Planned) -> tuple[PanelPass, ...]:
-    """Return the fastest passes that keep the budget.
+    """Return the fastest passes within the budget.
 
-    Raises ArgumentError where not even single lines fit, which says how much memory would do.
+    Raises ArgumentError, with the memory that would be enough, if not even single lines fit.
     """
     chooser = Chooser(what)
     best: Way | None = None
     floor = _floor(what.source, what.target, what.costs)
     for count in range(1, max(len(what.transform.axes), 1) + 1):
         if best is not None and best[0] <= count * floor:
-            break  # another pass alone would take that
+            break  # another pass alone would take as long
         sequences = sorted(_sequences(chooser, count), key=chooser.bound)[:SEQUENCES_MAX]
         best = _best(chooser, sequences, best)
         if best is None or best[0] > NEAR_THE_FLOOR * count * floor:
@@ -140,9 +140,9 @@ def make_plan(what: Planned) -> tuple[PanelPass, ...]:
 
 
 def _best(chooser: Chooser, sequences: Sequence[Groups], best: Way | None) -> Way | None:
-    """Return the fastest of sequences in the order of their bounds, if it is faster than the best so far.
+    """Return the fastest of the sequences, which are in the order of their bounds, if it is faster than `best`.
 
-    One of more passes needs more room on the disk, and must make it faster by a tenth.
+    A sequence of more passes needs more space on the disk, so it must save a tenth.
     """
     for groups in sequences:
         pays = 1.0 if best is None or len(groups) <= len(best[1]) else ANOTHER_PASS_PAYS
@@ -161,7 +161,7 @@ def _floor(source: Side, target: Side, costs: Costs) -> float:
 
 
 def _sequences(chooser: Chooser, count: int) -> Iterator[Groups]:
-    """Yield the ways to deal the axes out to so many passes, each of which has lines that fit in memory."""
+    """Yield the ways to distribute the axes over `count` passes, each of which has lines that fit into memory."""
     transform = chooser.what.transform
     if not transform.axes:
         if count == 1:
@@ -182,7 +182,7 @@ def _sequences(chooser: Chooser, count: int) -> Iterator[Groups]:
 
 
 def _ordered(transform: Transform, group: Sequence[int]) -> tuple[int, ...]:
-    """Return the axes of a pass in the order in which it transforms them: the real one first, or last."""
+    """Return the axes of a pass in the order of their transforms: the real one first, or last."""
     rest = sorted(axis for axis in group if axis != transform.real_axis)
     real = [axis for axis in group if axis == transform.real_axis]
     return (*rest, *real) if transform.kind == TO_REAL else (*real, *rest)
@@ -195,7 +195,7 @@ def _is_right(transform: Transform, groups: Groups) -> bool:
 
 
 def _has_plan(what: Planned) -> bool:
-    """Return whether some passes fit in memory."""
+    """Return whether some passes fit into memory."""
     chooser = Chooser(what)
     counts = range(1, max(len(what.transform.axes), 1) + 1)
     return any(chooser.bound(groups) < math.inf for count in counts for groups in _sequences(chooser, count))
@@ -208,7 +208,7 @@ def _too_small(what: Planned) -> ArgumentError:
     while high - low > low // 64:
         middle = (low + high) // 2
         low, high = (low, middle) if _has_plan(dataclasses.replace(what, buffers=middle)) else (middle, high)
-    needed = min(high + OVERHEAD_BYTES, 4 * high // 3 + 8)  # with what is kept back of it
+    needed = min(high + OVERHEAD_BYTES, 4 * high // 3 + 8)  # includes the part that is not for panels
     transform = what.transform
     return ArgumentError(
         f"memory: a whole line along each axis must fit, of chunks that are written whole as many as one has; give at "

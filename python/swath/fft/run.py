@@ -1,4 +1,4 @@
-"""`swath.fftn` and its like: transforms of arrays in files, collectively, in bounded memory."""
+"""`swath.fftn` and similar functions: transforms of arrays in files, collectively, in bounded memory."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ LAST_TWO = (-2, -1)
 
 @dataclasses.dataclass(frozen=True)
 class Transformed:
-    """What a transform did.
+    """The result of a transform.
 
     Attributes:
-        plan: by which it was done.
-        seconds: all of it.
-        sync_seconds: of them, waiting at the end for what was written to be on the medium.
+        plan: the executed plan.
+        seconds: of the whole transform.
+        sync_seconds: of these, the wait at the end until the written bytes are on the medium.
         bytes: of the target's elements.
-        moved_bytes: that all ranks read and wrote in all passes.
-        passes: what each pass took on this rank.
+        moved_bytes: the bytes that all ranks read and wrote in all passes.
+        passes: the times of each pass on this rank.
     """
 
     plan: FftPlan
@@ -74,35 +74,36 @@ def fftn(
 ) -> Transformed:
     """Write the discrete Fourier transform of an array in a file into a new file. Collective over `comm`.
 
-    The values are those of `scipy.fft.fftn` to rounding: of float32 and complex64 they are complex64, of float64 and
-    integers complex128. Both files may be larger than memory. Each pass over the array reads *panels* that are whole
-    along one axis, or several, transforms and writes them; between two passes the array lies in a file of tiles beside
-    the target, which is removed. The file gets its name when it is complete.
+    The values are those of `scipy.fft.fftn` up to rounding: complex64 for float32 and complex64, complex128 for float64
+    and integers. Both files may be larger than memory. Each pass over the array reads *panels*, which are whole along
+    one axis or several, transforms them, and writes them. Between two passes the array is in a temporary file of tiles
+    next to the target. The target gets its name when it is complete.
 
     Args:
         source: a path, or an array opened by `swath.open` (for raw files, which do not describe themselves).
-        target: the file, or the folder of a Zarr store, to make; its suffix says the format where `format` does not.
-        s: the length of the transform along each of the axes: what is longer is cut off, what is shorter gets zeros,
-            -1 leaves it. By default the lengths that the axes have.
-        axes: which are transformed, by default all; with `s` the last ones. () transforms nothing.
+        target: the file, or the folder of a Zarr store, to make; its suffix gives the format if `format` does not.
+        s: the length of the transform along each of the axes: longer axes are cut off, shorter ones are filled with
+            zeros,
+            -1 keeps the length. The default is the lengths of the axes.
+        axes: the axes to transform, by default all; with `s` the last ones. () transforms nothing.
         norm: "backward" (the default), "ortho" or "forward", as in scipy.fft.
         variable: the source's name in its file.
-        memory: the budget of each rank, in bytes or as "256MiB": at most so much memory that is not page cache beside
-            what the interpreter has anyway. By default a quarter of the available memory, at most 1 GiB, of which each
-            rank of a node has its part. A line along each axis must fit in it some times.
+        memory: the budget of each rank, in bytes or as "256MiB": the most memory, without page cache, besides what the
+            interpreter has anyway. The default is a quarter of the available memory, at most 1 GiB, divided by the
+            ranks of a node. Several lines along each axis must fit into it.
         comm: an mpi4py communicator, whose ranks share the panels.
-        how: of the target `order` ("C", the default; "F", or the dimensions from slowest to fastest, where the format
-            can store it; "fast": C or F, whichever is written in longer runs), `chunks`, `shards`, `codecs`, `format`,
-            `target_variable` and `overwrite`, as `swath.copy` has them; `threads` of the transform, by default the
-            node's cores by its ranks; `engine`, see `swath.open`.
+        how: for the target: `order` ("C", the default; "F", or the dimensions from slowest to fastest, if the format
+            can store it; "fast": C or F, the one that is written in longer runs), `chunks`, `shards`, `codecs`,
+            `format`, `target_variable` and `overwrite`, as for `swath.copy`; `threads` of the transform, by default the
+            node's cores divided by its ranks; `engine`, see `swath.open`.
 
     Raises:
-        ArgumentError: axes, lengths or a norm that cannot be; a budget in which a line does not fit, with the memory
-            that is needed.
+        ArgumentError: impossible axes, lengths or norm; a budget that is too small for a line, with the memory that is
+            needed.
         UnsupportedError: scipy is not installed.
-        ExistsError: the target exists and `overwrite` is not given; another transform to it is under way.
-        StoreError: the disk is too small, the system refuses, or the source has changed under way. There is no half
-            result under the target's name; an old file there is as it was.
+        ExistsError: the target exists and `overwrite` is not given; another transform to it is running.
+        StoreError: the disk is too small, the system refuses, or the source has changed. There is no half result under
+            the target's name; an old file there is as it was before.
     """
     given = {"s": s, "axes": axes, "norm": norm, "variable": variable, "memory": memory, **how}
     return _transform("fftn", source, target, given, comm)
@@ -110,24 +111,24 @@ def fftn(
 
 @in_turn
 def ifftn(source: Any, target: Any, s: Any = None, axes: Any = None, *, comm: Any = None, **how: Any) -> Transformed:
-    """Write the inverse transform: as `fftn`, whose other arguments it takes, with the values of `scipy.fft.ifftn`."""
+    """Write the inverse transform, with the values of `scipy.fft.ifftn`; the arguments are those of `fftn`."""
     return _transform("ifftn", source, target, {"s": s, "axes": axes, **how}, comm)
 
 
 @in_turn
 def rfftn(source: Any, target: Any, s: Any = None, axes: Any = None, *, comm: Any = None, **how: Any) -> Transformed:
-    """Write the transform of real numbers: as `fftn`, with the values of `scipy.fft.rfftn`.
+    """Write the transform of real numbers, with the values of `scipy.fft.rfftn`; see `fftn`.
 
-    Of the last of the axes, of n elements, n // 2 + 1 are kept: the others are their conjugates.
+    Along the last of the axes, of n elements, n // 2 + 1 are kept: the others are their conjugates.
     """
     return _transform("rfftn", source, target, {"s": s, "axes": axes, **how}, comm)
 
 
 @in_turn
 def irfftn(source: Any, target: Any, s: Any = None, axes: Any = None, *, comm: Any = None, **how: Any) -> Transformed:
-    """Write the inverse of `rfftn`, which is real: as `fftn`, with the values of `scipy.fft.irfftn`.
+    """Write the inverse of `rfftn`, which is real, with the values of `scipy.fft.irfftn`; see `fftn`.
 
-    Of the last of the axes, of m elements, 2 (m - 1) are made; `s` says where it was an odd number.
+    Along the last of the axes, m elements give 2 (m - 1); pass `s` if the number was odd.
     """
     return _transform("irfftn", source, target, {"s": s, "axes": axes, **how}, comm)
 
@@ -164,17 +165,17 @@ def irfft2(
 
 @in_turn
 def explain_fft(source: Any, target: Any, *, transform: str = "fftn", comm: Any = None, **how: Any) -> ExplainedFft:
-    """Say what a transform would do: passes, panels, bytes, memory, seconds, disk space. Nothing is written.
+    """Describe what a transform would do: passes, panels, bytes, memory, seconds, disk space. Writes nothing.
 
     Args:
         source: see `fftn`.
         target: see `fftn`.
-        transform: "fftn", "ifftn", "rfftn", "irfftn", or one of their like for two axes, such as "fft2".
+        transform: "fftn", "ifftn", "rfftn", "irfftn", or such a function for two axes, for example "fft2".
         comm: see `fftn`.
-        how: all other arguments, as of `fftn`.
+        how: all other arguments of `fftn`.
 
     Raises:
-        ArgumentError, NotFoundError, FormatError, UnsupportedError: as the transform does before it begins.
+        ArgumentError, NotFoundError, FormatError, UnsupportedError: as the transform raises them before it begins.
     """
     words = compared.call_signature("explain fft to", target, {**locals(), **how}, own=("target", "comm", "how"))
     ranks = ranks_of(comm)
@@ -194,7 +195,7 @@ def explain_fft(source: Any, target: Any, *, transform: str = "fftn", comm: Any 
 
 
 def _asked(name: str, source: Any, target: Any, given: dict[str, Any]) -> tuple[Asked, Options]:
-    """Return what is asked for, not checked. Raises ArgumentError for an argument that there is not."""
+    """Return the arguments, not checked. Raises ArgumentError for an unknown argument."""
     rest = dict(given)
     transform = [rest.pop(key, None) for key in ("s", "axes", "norm")]
     variable = rest.pop("variable", None)
@@ -242,12 +243,12 @@ def _transform(name: str, source: Any, target: Any, given: dict[str, Any], comm:
 
 
 def _complete(own: list[Own]) -> None:
-    """Give the target its name, on rank 0."""
+    """Rename the target, on rank 0."""
     own[0].complete()
 
 
 def _carried_out(job: Job, ranks: Ranks, engine: str | None) -> tuple[tuple[PassTimes, ...], float]:
-    """Collective. All passes; return what each took on this rank, and the seconds of the sync."""
+    """Execute all passes; return their times on this rank, and the seconds of the sync. Collective."""
     source: tuple[Description, ...] = (job.asked.source,)
     times = []
     watched = Progress(sum(one.target.nbytes for one in job.plan.passes) // ranks.size)
@@ -282,7 +283,7 @@ class _OnePass:
     def run(
         self, source: Sequence[Description], target: Sequence[Description], watched: Progress
     ) -> tuple[PassTimes, float]:
-        """Collective. Return what the panels took on this rank, and the seconds of the sync at the end."""
+        """Return the times of the panels on this rank, and the seconds of the sync at the end. Collective."""
         job, ranks = self.job, self.ranks
         plan = job.plan.passes[self.number]
         words = f"{job.title}: pass {self.number + 1}"
@@ -298,14 +299,14 @@ class _OnePass:
             times, sync_file = ranks.run_collectively(words, work)
             begin = time.perf_counter()
             is_last = self.number == len(job.plan.passes) - 1
-            # Other nodes must see what a file between holds; on this one it need never be on the medium.
+            # Other nodes must see the content of a file between passes; it need not be on the medium for this node.
             syncs = ranks.is_first_of_node and (is_last or ranks.comm.node_count > 1)
             sync: Callable[[], Any] = sync_file if syncs else lambda: None
             ranks.run_collectively(f"{words}: synced", sync)
             return times, time.perf_counter() - begin
 
     def _own(self, panels: int) -> range:
-        """Return the panels of this rank; where the format's library places what is written, rank 0 has all."""
+        """Return the panels of this rank; if the format's library allocates what is written, rank 0 has all."""
         ranks = self.ranks
         if self.job.part.is_placed_by_library and self.number == len(self.job.plan.passes) - 1:
             return range(panels if ranks.rank == 0 else 0)
@@ -316,7 +317,7 @@ class _OnePass:
         reads = mode == "r"
         side = plan.source if reads else plan.target
         is_users = self.number == 0 if reads else self.number == len(self.job.plan.passes) - 1
-        # Of the planning's dimension d, dimension `dimensions[d]` of the file.
+        # Dimension d of the planning is dimension `dimensions[d]` of the file.
         dimensions = self.job.plan.dimensions if is_users else tuple(map(side.order.index, range(len(side.shape))))
         file = OneFile(stack, descriptions[0], mode, self.engine)
         arrays = [file.array(description) for description in descriptions]

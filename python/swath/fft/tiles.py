@@ -1,12 +1,12 @@
-"""The file between two passes: tiles one behind the other, those at the edge cut off with the array. Pure.
+"""The file between two passes: tiles that follow each other; tiles at the edge are cut off with the array. Pure.
 
-An array of (10, 7) in tiles of (4, 4) has four kinds of them, each of one shape. Each kind is a region of the array,
-which is as long as whole tiles, and one piece of the file:
+An array of (10, 7) in tiles of (4, 4) has four kinds of tiles by shape. Each kind is a region of the array that
+consists of whole tiles, and is contiguous in the file:
 
     (4, 4)  rows 0 to 8, columns 0 to 4         (4, 3)  rows 0 to 8, columns 4 to 7
     (2, 4)  rows 8 to 10, columns 0 to 4        (2, 3)  rows 8 to 10, columns 4 to 7
 
-So a tile is contiguous in the file also where lengths have no divisors, and nothing is stored that is no element.
+So a tile is contiguous in the file for all lengths, and the file has no padding.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class Region:
 
     Attributes:
         begin: its first element in the array.
-        shape: of the region, whole tiles.
-        tile: extents of each.
-        offset: byte of the file at which its first tile begins.
+        shape: of the region, which consists of whole tiles.
+        tile: lengths of each tile.
+        offset: the byte of the file at which its first tile begins.
     """
 
     begin: Extents
@@ -45,7 +45,7 @@ class Region:
     offset: int
 
     def part_of(self, box: Box) -> tuple[Box, Box] | None:
-        """Return what a box has of it: in the region, and in the box; None where that is nothing."""
+        """Return the region's part of a box: in the region, and in the box; None if it is empty."""
         inside, outside = [], []
         for part, begin, n in zip(box, self.begin, self.shape, strict=True):
             first, end = max(part.start, begin), min(part.stop, begin + n)
@@ -58,19 +58,19 @@ class Region:
 
 @dataclasses.dataclass(frozen=True)
 class Tiles(Side):
-    """An array in tiles, of which `chunk` is one that is not at the edge.
+    """An array in tiles; `chunk` is a tile that is not at the edge.
 
     `order` is that of the elements of a tile, and of the tiles of a region: the dimensions from slowest to fastest.
     """
 
     @staticmethod
     def of_array(shape: Sequence[int], itemsize: int, tile: Sequence[int], order: Sequence[int]) -> Tiles:
-        """Return an array in tiles of these extents."""
+        """Return an array in tiles of these lengths."""
         return Tiles(tuple(shape), itemsize, tuple(order), None, tuple(tile))
 
     @property
     def tile(self) -> Extents:
-        """Extents of a tile that is not at the edge."""
+        """Lengths of a tile that is not at the edge."""
         assert self.chunk is not None
         return self.chunk
 
@@ -81,7 +81,7 @@ class Tiles(Side):
 
     @functools.cached_property
     def regions(self) -> tuple[Region, ...]:
-        """The tiles by their shapes, as they follow each other in the file."""
+        """The tiles by their shapes, in the order of the file."""
         cuts = []
         for n, t in zip(self.shape, self.tile, strict=True):
             whole = n // t * t
@@ -94,19 +94,19 @@ class Tiles(Side):
         return tuple(found)
 
     def requests(self, extents: Extents) -> int:
-        """Return the contiguous runs of the array that is moved in boxes of these extents."""
+        """Return the contiguous runs of the array that is moved in boxes of these lengths."""
         if 0 in self.shape:
             return 0
         return max(int(runs(np.array(extents), np.array(self.tile), self)), 1)
 
 
 def runs(extents: Numbers, tile: Numbers, side: Side) -> Numbers:
-    """Return the contiguous runs of an array in tiles that is moved in boxes, by the extents of both.
+    """Return the contiguous runs of an array in tiles that is moved in boxes, from the lengths of both.
 
-    A box is made of whole tiles along a dimension, or lies within one. A run goes on from one dimension to the next
-    slower one, and from one tile to the next, for as long as the box has all of the faster ones. Edges are counted as
-    if they were whole.
-    The last dimension of both arguments is that of the array; of the others there may be many boxes, and tiles.
+    A box consists of whole tiles along a dimension, or is inside of one. A run continues from one dimension to the next
+    slower one, and from one tile to the next, as long as the box has all of the faster ones. Boxes at the edge count
+    like whole ones. The last dimension of both arguments is that of the array; the other dimensions allow many boxes
+    and tiles.
     """
     shape = np.array(side.shape, np.int64)
     inside, whole = np.minimum(extents, tile), np.minimum(tile, shape)

@@ -1,4 +1,4 @@
-"""What a transform computes: which axes, how long, of which numbers; the rules are those of scipy.fft. Pure."""
+"""The definition of a transform: its axes, lengths and numbers, by the rules of scipy.fft. Pure."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ KINDS = {
     "rfftn": (FROM_REAL, False),
     "irfftn": (TO_REAL, True),
 }
-"""Of each transform what becomes of real numbers, and whether it is an inverse."""
+"""For each transform: the kind of numbers, and whether it is an inverse."""
 NORMS = ("backward", "ortho", "forward")
 AS_IT_IS = -1
-"""In place of a length in `s`: the one that the axis has."""
+"""Instead of a length in `s`: the length of the axis."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,11 +33,11 @@ class Transform:
 
     Attributes:
         name: "fftn", "ifftn", "rfftn" or "irfftn".
-        axes: that are transformed, each once; of a real transform the last one is the real one.
-        lengths: of the transform along each of them: what is longer is cut off, what is shorter gets zeros.
+        axes: the axes to transform, each once; for a real transform, the last one is the real one.
+        lengths: of the transform along each of them: longer axes are cut off, shorter ones are filled with zeros.
         norm: "backward", "ortho" or "forward".
         shape: of the source.
-        source_dtype: as the source has it, in the machine's byte order.
+        source_dtype: the source's dtype, in native byte order.
     """
 
     name: str
@@ -49,22 +49,22 @@ class Transform:
 
     @property
     def kind(self) -> str:
-        """What becomes of real numbers."""
+        """The kind of numbers: what real numbers become, or what becomes real."""
         return KINDS[self.name][0]
 
     @property
     def is_inverse(self) -> bool:
-        """Whether the exponent's sign is plus."""
+        """Whether the sign of the exponent is plus."""
         return KINDS[self.name][1]
 
     @property
     def real_axis(self) -> int | None:
-        """The axis of a real transform that is halved; None of a complex one."""
+        """The axis of a real transform that is halved; None for a complex one."""
         return None if self.kind == COMPLEX or not self.axes else self.axes[-1]
 
     @property
     def real_dtype(self) -> Dtype:
-        """The real numbers of its precision: float32 of float16, float32 and complex64, float64 of integers."""
+        """The real dtype of its precision: float32 for float16, float32 and complex64, float64 for integers."""
         dtype = self.source_dtype
         if dtype.kind not in "fc":
             return np.dtype(np.float64)
@@ -72,7 +72,7 @@ class Transform:
 
     @property
     def complex_dtype(self) -> Dtype:
-        """The complex numbers of its precision."""
+        """The complex dtype of its precision."""
         return np.result_type(self.real_dtype, np.complex64)
 
     def length(self, axis: int) -> int:
@@ -80,36 +80,36 @@ class Transform:
         return self.lengths[self.axes.index(axis)]
 
     def length_before(self, axis: int) -> int:
-        """Return how many elements the transform takes along an axis."""
+        """Return the number of elements along an axis before the transform."""
         n = self.length(axis)
         return n // 2 + 1 if self.kind == TO_REAL and axis == self.real_axis else n
 
     def length_after(self, axis: int) -> int:
-        """Return how many elements the transform gives along an axis."""
+        """Return the number of elements along an axis after the transform."""
         n = self.length(axis)
         return n // 2 + 1 if self.kind == FROM_REAL and axis == self.real_axis else n
 
     def shape_after(self, done: Collection[int]) -> Extents:
-        """Return the shape once these axes are transformed. Of the others, what is cut off is not there already."""
+        """Return the shape after these axes are transformed. The other axes are already without what is cut off."""
         return tuple(
             n if d not in self.axes else self.length_after(d) if d in done else min(n, self.length_before(d))
             for d, n in enumerate(self.shape)
         )
 
     def dtype_after(self, done: Collection[int]) -> Dtype:
-        """Return the dtype once these axes are transformed."""
+        """Return the dtype after these axes are transformed."""
         if not done:
             return self.source_dtype
         return self.real_dtype if self.kind == TO_REAL and self.real_axis in done else self.complex_dtype
 
     def dtype_at_work(self, done: Collection[int]) -> Dtype:
-        """Return the dtype of what the next axis is transformed from, where these axes are transformed."""
+        """Return the dtype of the input of the next axis, after these axes are transformed."""
         if done or self.kind == TO_REAL or self.source_dtype.kind == "c":
             return self.complex_dtype
         return self.real_dtype
 
     def permuted(self, dimensions: Sequence[int]) -> Transform:
-        """Return the same of the transposed array, whose dimension d is dimension `dimensions[d]` of this one."""
+        """Return the transform of the transposed array, whose dimension d is dimension `dimensions[d]` of this one."""
         place = {axis: d for d, axis in enumerate(dimensions)}
         return dataclasses.replace(
             self,
@@ -119,7 +119,7 @@ class Transform:
 
 
 def make_transform(name: str, shape: Extents, dtype: Dtype, s: Any, axes: Any, norm: Any) -> Transform:
-    """Check what was asked for. Raises ArgumentError where scipy.fft would raise ValueError or TypeError."""
+    """Check the arguments. Raises ArgumentError where scipy.fft would raise ValueError or TypeError."""
     native = dtype.newbyteorder("=")
     if native.kind not in "biufc":
         raise ArgumentError(f"{name}: elements are {dtype}: expected numbers")

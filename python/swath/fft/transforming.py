@@ -1,4 +1,4 @@
-"""Transforming a panel by scipy.fft: in place where that can be, else in small steps from one buffer to another."""
+"""Transforms a panel by scipy.fft: in place if possible, else in small steps from one buffer to another."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from swath.fft.transform import FROM_REAL, TO_REAL, Transform
 Elements = npt.NDArray[Any]
 Buffer = npt.NDArray[np.uint8]
 HUGE_BYTES = 32 << 20
-"""Buffers from this size on may be made of huge pages."""
+"""Buffers of at least this size may be made of huge pages."""
 
 
 def scipy_fft() -> Any:
-    """Return the module scipy.fft. Raises UnsupportedError where there is none."""
+    """Return the module scipy.fft. Raises UnsupportedError if it is not installed."""
     try:
         import scipy.fft
     except ImportError:
@@ -32,7 +32,7 @@ def scipy_fft() -> Any:
 
 
 class Buffers:
-    """Memory for panels, used again for one after the other, and given back to the system when this object goes.
+    """Memory for panels, used again for one after the other; it is freed when this object is destroyed.
 
     Args:
         count: of buffers.
@@ -43,17 +43,17 @@ class Buffers:
         self._free = [_anonymous(nbytes) for _ in range(count)]
 
     def take(self) -> Buffer:
-        """Return one that nobody has."""
+        """Return a free buffer."""
         return self._free.pop()
 
     def give(self, buffer: Buffer | None) -> None:
-        """Take one back, if it is one."""
+        """Take a buffer back; None is ignored."""
         if buffer is not None:
             self._free.append(buffer)
 
 
 def _anonymous(nbytes: int) -> Buffer:
-    """Return memory that is the system's again as soon as nobody has it: what malloc gives it may keep."""
+    """Return memory that goes back to the system when it is freed: malloc may keep what is freed."""
     memory = mmap.mmap(-1, max(nbytes, 1), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     if nbytes >= HUGE_BYTES and hasattr(mmap, "MADV_HUGEPAGE"):
         memory.madvise(mmap.MADV_HUGEPAGE)
@@ -61,7 +61,7 @@ def _anonymous(nbytes: int) -> Buffer:
 
 
 def panel_to_read(plan: PanelPass, buffer: Buffer, extents: Sequence[int]) -> tuple[Elements, Elements]:
-    """Return a panel in a buffer, and the part of it that is read: of one that is transformed in place not all."""
+    """Return a panel in a buffer, and the part of it that is read: for a transform in place, it may be smaller."""
     dtype = plan.transform.dtype_after(plan.done)
     if plan.leaves_what_it_read:
         values = elements_in(buffer, dtype, tuple(extents), plan.order)
@@ -76,9 +76,9 @@ def transformed(plan: PanelPass, values: Elements, work: Buffer | None, written:
 
     Args:
         plan: the pass.
-        values: the panel as `panel_to_read` has it.
-        work: of passes that need it, see `PanelPass.works_between`.
-        written: of passes that are not `PanelPass.is_in_place`.
+        values: the panel from `panel_to_read`.
+        work: for passes that need it, see `PanelPass.works_between`.
+        written: for passes that are not `PanelPass.is_in_place`.
     """
     transform, axes = plan.transform, list(plan.axes)
     if not axes:
@@ -110,12 +110,12 @@ def transformed(plan: PanelPass, values: Elements, work: Buffer | None, written:
 
 
 def _lengthened(plan: PanelPass, extents: Sequence[int]) -> tuple[int, ...]:
-    """Return the extents of a panel that is as long along the axes of a pass as the transform takes it."""
+    """Return the lengths of a panel that has the transform's input lengths along the axes of a pass."""
     return tuple(plan.transform.length_before(d) if d in plan.axes else n for d, n in enumerate(extents))
 
 
 def _in_steps(plan: PanelPass, source: Elements, target: Elements, axis: int) -> None:
-    """Transform along one axis from memory to memory, some lines at a time: scipy.fft needs new memory for them."""
+    """Transform along one axis from memory to memory, some lines at a time: scipy.fft allocates memory for them."""
     transform = plan.transform
     dtype = transform.dtype_at_work(plan.done)
     call = functools.partial(
@@ -126,7 +126,7 @@ def _in_steps(plan: PanelPass, source: Elements, target: Elements, axis: int) ->
 
 
 def _parts(shape: Sequence[int], axis: int, elements: int, order: Sequence[int]) -> Iterator[tuple[slice, ...]]:
-    """Yield the parts of an array that are whole along an axis and have up to so many elements, or one line."""
+    """Yield the parts of an array that are whole along an axis and have up to `elements` elements, or one line."""
     extents, size = list(shape), int(np.prod(shape, dtype=np.int64))
     for d in order:
         if d != axis and size > elements and extents[d] > 0:
@@ -148,6 +148,6 @@ def _function(transform: Transform, axis: int) -> Callable[..., Elements]:
 
 
 def _clear_beyond(values: Elements, extents: Sequence[int]) -> None:
-    """Put zeros behind these extents."""
+    """Set the elements after these lengths to zero."""
     for d, n in enumerate(extents):
         values[(*([slice(None)] * d), slice(n, None))] = 0
