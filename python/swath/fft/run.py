@@ -83,8 +83,7 @@ def fftn(
         source: a path, or an array opened by `swath.open` (for raw files, which do not describe themselves).
         target: the file, or the folder of a Zarr store, to make; its suffix gives the format if `format` does not.
         s: the length of the transform along each of the axes: longer axes are cut off, shorter ones are filled with
-            zeros,
-            -1 keeps the length. The default is the lengths of the axes.
+            zeros, -1 keeps the length. The default is the lengths of the axes.
         axes: the axes to transform, by default all; with `s` the last ones. () transforms nothing.
         norm: "backward" (the default), "ortho" or "forward", as in scipy.fft.
         variable: the source's name in its file.

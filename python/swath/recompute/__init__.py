@@ -1,7 +1,7 @@
 """Batches that are kept in memory, kept on disk, or computed again: `swath.Balanced`.
 
-`choice` says which batch goes where, `prices` what computing and reading were seen to take (both pure); `batch_file` is
-the file, `loop` one iteration, `balanced` the class.
+`choice` decides where each batch goes, `prices` has the measured times of computing and reading (both pure);
+`batch_file` is the file, `loop` one iteration, `balanced` the class.
 """
 
 import warnings

@@ -1,4 +1,4 @@
-"""`swath.Balanced`: batches that are kept in memory, kept on disk, or computed again, whichever is fastest."""
+"""`swath.Balanced`: batches are kept in memory, kept on disk, or computed again, by what is fastest."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ from swath.store.atomic_file import AtomicFile
 Values = npt.NDArray[Any]
 
 FREE_PART = 0.9
-"""Of the free bytes of a disk, how many "auto" may take."""
+"""The part of a disk's free bytes that "auto" may take."""
 COLD_GUESS, WARM_GUESS = 1e-8, 2e-10
-"""Seconds a byte where there is no file to ask for."""
+"""Seconds per byte if there is no file whose profile could be used."""
 
 
 @dataclasses.dataclass
 class _Found:
-    """What rank 0 made or found: a new file, or one of an earlier run."""
+    """The result on rank 0: a new file, or one of an earlier run."""
 
     path: str = ""
     kept: dict[int, Kept] = dataclasses.field(default_factory=dict)
@@ -64,28 +64,29 @@ class Balanced:
                     use(batch, values)
         print(b.plan)
 
-    Each batch is kept in memory, kept on disk, or computed again. Reading goes on beside computing and using, so that
-    an iteration takes about max(computing + using, reading). The first iteration computes all, measures, and writes
-    the dearest batches while others are computed; after each one all ranks decide together from what they measured.
+    Each batch is kept in memory, kept on disk, or computed again. Reads run in the background, so that an iteration
+    takes about max(computing + using, reading). The first iteration computes all batches, measures, and writes the most
+    expensive ones while others are computed; after each iteration all ranks decide together from their measurements.
     The order of the batches is free unless `order="given"`. The idea: SCF 3.0 in *Application-level I/O* (2002), 4.4.
 
-    With a communicator the batches are dealt to the ranks, each of which iterates over its own. Making it, the end of
-    each loop, and closing it are collective; a loop that is left early is left on all ranks, or what others wait for
-    comes with the next loop or the end. An exception on one rank is raised on all.
+    With a communicator, the batches are distributed over the ranks, and each rank iterates over its own. The creation,
+    the end of each loop, and close() are collective. If one rank leaves a loop early, all must, or the others wait
+    until its next loop or its end. An exception on one rank is raised on all.
 
     Args:
-        produce: `produce(batch)` returns the values of a batch, of its shape and dtype; always the same ones. It is
-            called by the thread that iterates.
-        sizes: of all batches, the same on all ranks: elements, or a shape, of each.
-        path: the file, whose folder says which disk; without one nothing is kept on disk. Without `key` it has a
-            hidden name, and is removed at the end.
+        produce: `produce(batch)` returns the values of a batch, of its shape and dtype; always the same values. The
+            thread that iterates calls it.
+        sizes: of all batches, the same on all ranks: the number of elements, or a shape, of each.
+        path: the file, whose folder gives the disk; without a path, nothing is kept on disk. Without `key` the file has
+            a hidden name, and is removed at the end.
         dtype: of the values.
-        disk: "auto", or what is kept on disk, dearest first: a part of the bytes (0.5), bytes, or text ("2GiB").
-        memory: of this rank, for batches kept, read ahead and written behind: bytes, text ("64MiB"), or "auto", a
-            quarter of the available memory by the ranks of the node; 0 keeps none. Buffers take at least 2 batches.
+        disk: "auto", or the amount on disk, the most expensive batches first: a part of the bytes (0.5), bytes, "2GiB".
+        memory: of this rank, for batches that are kept, read ahead and written behind: bytes, text ("64MiB"), or
+            "auto", a quarter of the available memory divided by the ranks of the node; 0 keeps none. Buffers take at
+            least 2 batches.
         order: "free", or "given": ascending.
-        key: says which values these are. The file then stays at `path`, and the next run with the same key, sizes and
-            dtype reads what is in it; any other file of that name is replaced.
+        key: identifies the values. The file then stays at `path`, and the next run with the same key, sizes and dtype
+            reads its content; any other file of that name is replaced.
         comm: see `swath.open`.
         engine: see `swath.open`.
         streams: see `swath.open`.
@@ -94,9 +95,9 @@ class Balanced:
         iterations: what each iteration did on this rank: `BalancedIteration`.
 
     Raises:
-        ArgumentError: arguments that cannot be, or values of another shape or dtype than said.
-        StoreError: the file cannot be made. Later a full disk, or a read that fails, is no error: the batches are
-            computed again, and a warning says so, once.
+        ArgumentError: impossible arguments, or values of another shape or dtype than given.
+        StoreError: the file cannot be made. Later, a full disk or a failed read is no error: the batches are computed
+            again, with one warning.
     """
 
     def __init__(
@@ -152,7 +153,7 @@ class Balanced:
 
     @property
     def batches(self) -> list[int]:
-        """Return this rank's, ascending."""
+        """Return the batches of this rank, ascending."""
         return [int(batch) for batch in self._own.mine]
 
     @property
@@ -184,7 +185,7 @@ class Balanced:
     # ---- the file ----------------------------------------------------------------------------------------------------
 
     def _find(self, path: Any) -> _Found:
-        """On rank 0: a complete file with the same key, or a new one."""
+        """Return a complete file with the same key, or a new one. On rank 0."""
         free = shutil.disk_usage(os.path.dirname(os.path.abspath(os.fsdecode(path)))).free if path else 0
         note = ""
         if self._key is not None:
@@ -254,7 +255,7 @@ class Balanced:
         )
 
     def _first_report(self, rank: int) -> Report:
-        """Return what every rank knows of a rank before the first iteration."""
+        """Return the facts that every rank knows of a rank before the first iteration."""
         mine = self._dealt[rank]
         stored = np.array([int(b) in self._found.kept for b in mine], bool)
         nothing = np.full(len(mine), np.nan)
@@ -266,8 +267,8 @@ class Balanced:
     # ---- deciding ----------------------------------------------------------------------------------------------------
 
     def _decide(self, reports: Sequence[Report]) -> None:
-        """Choose where all ranks' batches go: the same on all ranks, from what all reported."""
-        # Not before there was one iteration is a file of an earlier run changed.
+        """Choose the places of all ranks' batches: the same on all ranks, from all reports."""
+        # A file of an earlier run is not changed before the first iteration.
         self._decision = self._decider.decide(reports, may_be_taken=self._found.is_earlier and bool(self.iterations))
         self._own.places = self._decision.choice.places[self._ranks.rank].copy()
 
@@ -284,7 +285,7 @@ class Balanced:
         if running is not None:
             running.stop(f"balance {self._name}: another iteration has begun, which has ended this one")
         if self._process != _core.fork_generation():
-            self._own.may_write = False  # the file is the parent's
+            self._own.may_write = False  # the file belongs to the parent
         self._meet()
         loop = Loop(self._own, self._online(), self._finished)
         self._loop = weakref.ref(loop)
@@ -292,7 +293,7 @@ class Balanced:
         return loop
 
     def _online(self) -> Online | None:
-        """Return what decides in an iteration of which nothing is known before."""
+        """Return the object that decides during the first iteration."""
         own = self._own
         prices = self._decider.prices
         if prices.knows_computing:
@@ -302,7 +303,7 @@ class Balanced:
         return Online(nbytes, own.keep_bytes, part, self._disk.is_fixed, prices.cold)
 
     def _finished(self, error: BaseException | None) -> None:
-        """The loop calls it at its end."""
+        """Called by the loop at its end."""
         if error is None:
             self._meet()
             return
@@ -312,7 +313,7 @@ class Balanced:
         raised = error.error if isinstance(error, ProduceError) else error
         told: Exception = raised
         if isinstance(error, ProduceError) and (type(raised) is Error or not isinstance(raised, Error)):
-            # As all errors that are not of Swath travel.
+            # The error is wrapped like all errors that are not Swath's.
             told = InternalError(
                 f"rank {self._ranks.rank}: produce({error.batch}) raised {type(raised).__name__}: {raised}"
             )
@@ -327,7 +328,7 @@ class Balanced:
         return measured
 
     def _meet(self, error: Exception | None = None) -> None:
-        """Agree with the other ranks on what the iteration measured, where there was one. Collective."""
+        """Agree with the other ranks on the measurements of the iteration, if there was one. Collective."""
         measured = self._note_iteration()
         if (measured is None and error is None) or self._process != _core.fork_generation():
             return  # the other ranks do not know of a forked child
@@ -342,7 +343,7 @@ class Balanced:
         self._warn()
 
     def _take_away(self) -> None:
-        """Make the file of an earlier run writable, where something shall be written. Collective."""
+        """Make the file of an earlier run writable, if something must be written. Collective."""
         own, file = self._own, self._own.file
         if not self._found.is_earlier or file is None:
             return
@@ -368,7 +369,7 @@ class Balanced:
         own.may_write = True
 
     def _warn(self) -> None:
-        """Say once that something is computed that should be read."""
+        """Warn once that a batch is computed that should be read."""
         if self._own.notes and not self._has_warned:
             self._has_warned = True
             warn_caller(f"balance {self._name}: {self._own.notes[0]} (others: b.plan.notes)")
@@ -376,7 +377,7 @@ class Balanced:
     # ---- the end -----------------------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """End it: with `key` the file gets its name, complete; else it is removed. Collective."""
+        """Close it: with `key`, the complete file gets its name; without, it is removed. Collective."""
         self._close(None)
 
     def __enter__(self) -> Balanced:
@@ -400,7 +401,7 @@ class Balanced:
         if running is not None:
             running.stop(f"balance {self._name}: it is closed")
         if self._process != _core.fork_generation():
-            return  # it is the parent's
+            return  # it belongs to the parent
         try:
             if error is None:
                 self._meet()
@@ -412,7 +413,7 @@ class Balanced:
             self._own.clear()
 
     def _keep(self) -> None:
-        """Complete the file for the next run, where there is a key. Collective."""
+        """Complete the file for the next run, if there is a key. Collective."""
         own, key = self._own, self._key
         if key is None or own.file is None or self._found.is_earlier:
             return
@@ -437,7 +438,7 @@ class Balanced:
             self._warn()
 
     def _synced(self) -> str:
-        """Sync what this rank has written. Return why it could not."""
+        """Sync what this rank has written. Return the reason if this failed."""
         try:
             if self._own.file is not None and self._own.may_write:
                 self._own.file.sync()
@@ -446,7 +447,7 @@ class Balanced:
         return ""
 
     def _release(self) -> None:
-        """Close the file, and remove it where it is not complete."""
+        """Close the file, and remove it if it is not complete."""
         if self._own.file is not None:
             with contextlib.suppress(Error):
                 self._own.file.close()
@@ -460,7 +461,7 @@ class Balanced:
 
 
 def _check(produce: Any, path: Any, disk: Any, order: Any, key: Any) -> None:
-    """Raise ArgumentError for arguments that do not go together."""
+    """Raise ArgumentError for arguments that do not fit together."""
     if not callable(produce):
         raise ArgumentError(f"produce: expected a function of a batch's number, not {type(produce).__name__}")
     if order not in ("free", "given"):

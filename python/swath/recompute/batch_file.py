@@ -1,12 +1,12 @@
-"""The file of batches: each has its place in it, those that are not kept are holes.
+"""The file of batches: each batch has its space in it; batches that are not kept are holes.
 
-    [batch 0][batch 1] ... [what is kept: JSON][its length, its checksum, the signature]
+    [batch 0][batch 1] ... [the kept batches: JSON][its length, its checksum, the signature]
 
-It is written under a hidden name, which nobody else opens. With a key it gets its name when it is complete and synced,
-and what is kept is written behind the batches; a file that was cut, or that a killed run left, has no such end. Each
-batch has a checksum, which is compared whenever the batch is read.
+It is written under a hidden name, which no other process opens. With a key it gets its name when it is complete and
+synced, and the list of kept batches follows the batches; a truncated file, or a file of a killed run, has no such end.
+Each batch has a checksum, which is compared at each read.
 
-Left after a kill: the hidden file; nobody needs it, and its user may remove it.
+A kill leaves the hidden file; it is of no use, and its user may remove it.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ Values = np.ndarray[Any, np.dtype[Any]]
 
 
 UNKNOWN = float("nan")
-"""Seconds of a batch that nobody knows; a file has 0 there."""
+"""The seconds of a batch are not known; a file has 0 for this."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Kept:
-    """What the file knows of a batch: the checksum of its bytes, and the seconds that computing it took, or UNKNOWN."""
+    """The file's record of a batch: the checksum of its bytes, and the seconds of computing it, or UNKNOWN."""
 
     checksum: int
     seconds: float
@@ -56,14 +56,14 @@ class Kept:
 
 @dataclasses.dataclass(frozen=True)
 class Transfer:
-    """One batch read or written: when it began, by the clock of the node, and how long it took."""
+    """A read or write of one batch: its begin, by the clock of the node, and its duration."""
 
     begin: float
     seconds: float
 
 
 class DamagedError(StoreError):
-    """A batch in the file is not what was written."""
+    """A batch in the file differs from what was written."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,13 +76,13 @@ class How:
 
 @dataclasses.dataclass(frozen=True)
 class UnderWay:
-    """A batch that is being read or written in the background.
+    """A read or write of a batch in the background.
 
     Attributes:
         batch: its number.
         memory: its bytes, which belong to the operation until it is done.
-        checksum: of what is written, or was.
-        future: of the operation.
+        checksum: of the bytes that are, or were, written.
+        future: the operation.
     """
 
     batch: int
@@ -91,28 +91,28 @@ class UnderWay:
     future: Future
 
     def is_done(self) -> bool:
-        """Return whether waiting for it would take no time."""
+        """Return whether the operation is done."""
         return self.future.done()
 
     def wait(self) -> Transfer:
-        """Return what it took. Raises StoreError."""
+        """Return the transfer when it is done. Raises StoreError."""
         self.future.result()
         began, ended = self.future.times
         return Transfer(began, ended - began)
 
     def cancel(self) -> None:
-        """Stop a read that is not wanted, and forget what comes of it. In a forked child nothing is under way."""
+        """Cancel a read, and ignore its result. In a forked child, no operation is running."""
         self.future._cancel()
 
 
 class BatchFile:
-    """The file as one rank reads and writes it: by the array's own operations in the background, or at once.
+    """The file of one rank: operations of the array, in the background or at once.
 
     Args:
-        path: where it is now.
-        batches: that it has places for.
-        how: it is opened.
-        mode: "r" of a file of an earlier run, "r+".
+        path: its current path.
+        batches: all batches, for their offsets.
+        how: the options of the open.
+        mode: "r" for a file of an earlier run, else "r+".
     """
 
     def __init__(self, path: str, batches: Batches, how: How, mode: str) -> None:
@@ -127,12 +127,12 @@ class BatchFile:
         )  # fmt: skip
 
     def reopen(self, path: str) -> None:
-        """Open it for writing, under another name."""
+        """Open the file for writing, under another name."""
         self._array.close()
         self._array = self._open(path, "r+")
 
     def sync(self) -> None:
-        """Bring all that was written to the medium. Raises StoreError."""
+        """Sync all that was written. Raises StoreError."""
         self._array.sync()
 
     def close(self) -> None:
@@ -145,7 +145,7 @@ class BatchFile:
         return UnderWay(batch, memory, checksum, self._array.write_async(memory, selection=self._place(batch)))
 
     def begin_read(self, batch: int, checksum: int, memory: Values) -> UnderWay:
-        """Begin to read a batch's bytes into memory; `checked` says whether they are the right ones."""
+        """Begin to read a batch's bytes into memory; `Own.checked` compares the checksum."""
         return UnderWay(batch, memory, checksum, self._array.read_async(selection=self._place(batch), out=memory))
 
     def read(self, batch: int, memory: Values) -> Transfer:
@@ -155,7 +155,7 @@ class BatchFile:
         return Transfer(begin, time.monotonic() - begin)
 
     def check(self, batch: int, checksum: int, memory: Values) -> None:
-        """Raise DamagedError where what was read of a batch is not what was written."""
+        """Raise DamagedError if the bytes that were read differ from those that were written."""
         if _core.crc32c(memory) != checksum:
             raise DamagedError(
                 f"{self._array.path}: batch {batch}, {memory.nbytes:,} bytes from byte {self._place(batch).start}, is "
@@ -163,16 +163,16 @@ class BatchFile:
             )
 
     def values(self, batch: int, memory: Values) -> Values:
-        """Return a batch's bytes as what they are."""
+        """Return a batch's bytes as an array of its shape and dtype."""
         return memory.view(self._batches.dtype).reshape(self._batches.shapes[batch])
 
     def price(self, cached: float) -> float:
-        """Return the seconds a byte that the profile predicts for reads of the longest batch."""
+        """Return the seconds per byte that the profile predicts for reads of the longest batch."""
         nbytes = int(self._batches.nbytes.max())
         return (self._array.explain(selection=slice(0, nbytes), cached=cached).seconds or 0.0) / nbytes
 
     def cached(self, batch: int) -> float:
-        """Return what part of a batch is in the page cache; 0 where that is not known."""
+        """Return the part of a batch that is in the page cache; 0 if it is not known."""
         place = self._place(batch)
         known = self._array._stored.file.core.cached_range(place.start, place.stop - place.start)
         return 0.0 if known is None else known
@@ -186,7 +186,7 @@ class BatchFile:
 
 
 def make(path: Any, batches: Batches) -> AtomicFile:
-    """Make a new file with places for all batches, all holes, under a hidden name. Raises StoreError."""
+    """Make a new file with space for all batches, as holes, under a hidden name. Raises StoreError."""
     new = AtomicFile(path, overwrite=True)
     with new.removed_on_error(), open(new.working_path, "xb") as file:
         file.truncate(batches.file_bytes)
@@ -194,7 +194,7 @@ def make(path: Any, batches: Batches) -> AtomicFile:
 
 
 def complete(atomic_file: AtomicFile, batches: Batches, key: str, kept: dict[int, Kept]) -> None:
-    """Write what is kept behind the batches, sync, and give the file its name. Raises OSError."""
+    """Write the list of kept batches after the batches, sync, and rename. Raises OSError."""
     said = {str(batch): [one.checksum, _known(one.seconds)] for batch, one in sorted(kept.items())}
     text = json.dumps({**_identity(batches, key), "kept": said}).encode()
     with open(atomic_file.working_path, "r+b") as file:
@@ -208,18 +208,18 @@ def complete(atomic_file: AtomicFile, batches: Batches, key: str, kept: dict[int
 
 @dataclasses.dataclass
 class Earlier:
-    """A complete file of an earlier run, and the lock by which no other run takes it."""
+    """A complete file of an earlier run, and its lock against other runs."""
 
     kept: dict[int, Kept]
     descriptor: int
 
     def unlock(self) -> None:
-        """Let other runs take it."""
+        """Release the lock."""
         os.close(self.descriptor)
 
 
 def find_earlier(path: str, batches: Batches, key: str) -> tuple[Earlier | None, str]:
-    """Return the complete file of an earlier run with the same key, sizes and dtype; else None, and why not."""
+    """Return the complete file of an earlier run with the same key, sizes and dtype; or None, and the reason."""
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
     except FileNotFoundError:
@@ -238,7 +238,7 @@ def find_earlier(path: str, batches: Batches, key: str) -> tuple[Earlier | None,
 
 
 def take_away(path: str) -> AtomicFile:
-    """Give a complete file, which is to be changed, a hidden name: a killed run then leaves none. Raises OSError."""
+    """Give a complete file that will be changed a hidden name: after a kill, no file has its name. Raises OSError."""
     taken = AtomicFile(path, overwrite=True)
     os.rename(taken.final_path, taken.working_path)
     return taken
@@ -250,7 +250,7 @@ def _identity(batches: Batches, key: str) -> dict[str, Any]:
 
 
 def _contents(descriptor: int, batches: Batches, key: str) -> dict[int, Kept]:
-    """Return what a file keeps. Raises ValueError and others for one that is not complete, or of something else."""
+    """Return the kept batches of a file. Raises ValueError and others if it is not complete, or another file."""
     size = os.fstat(descriptor).st_size
     length = size - batches.file_bytes - END.size
     if not 0 < length <= CONTENTS_BYTES_MAX:
@@ -277,6 +277,6 @@ def _known(seconds: float) -> float:
 
 
 def remove(atomic_file: AtomicFile) -> None:
-    """Remove what is not complete, whatever the system says."""
+    """Remove an incomplete file; ignore errors of the system."""
     with contextlib.suppress(Error, OSError):
         atomic_file.remove()

@@ -1,6 +1,6 @@
-"""Memory for batches on their way from and to the disk, which is used again once nobody has hold of it.
+"""Memory for reads and writes of batches, used again when there are no references to it.
 
-New memory comes from the system a page at a time, zeroed: that takes as long as reading what the page cache holds.
+New memory comes from the system page by page, zeroed: this takes as long as a read from the page cache.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ import numpy as np
 Values = np.ndarray[Any, np.dtype[Any]]
 
 LARGER_MAX = 2
-"""A batch gets memory that is at most so many times as large as it is."""
+"""A batch gets memory that is at most this many times as large as the batch."""
 
 
 class Buffers:
-    """Memory that was given out before, as far as it is no more than a limit.
+    """Memory that is used again, up to a limit of bytes.
 
-    A NumPy array keeps alive the one that owns its memory, whichever views and reshapes lie between them: where nobody
-    but this list refers to the owner, the program has let go of all of it.
+    A NumPy array keeps the owner of its memory alive, through all views and reshapes: if only this list refers to the
+    owner, the program has released all of it.
 
     Args:
-        bytes_max: that are kept.
+        bytes_max: the limit.
     """
 
     def __init__(self, bytes_max: int) -> None:
@@ -32,7 +32,7 @@ class Buffers:
         self._bytes = 0
 
     def take(self, nbytes: int) -> Values:
-        """Return so many bytes, whatever they hold."""
+        """Return memory of this many bytes, with any content."""
         for index in range(len(self._owners)):
             if self._is_free(index) and nbytes <= self._owners[index].nbytes <= LARGER_MAX * nbytes:
                 return self._owners[index][:nbytes]
@@ -44,7 +44,7 @@ class Buffers:
         return owner[:]
 
     def clear(self) -> None:
-        """Forget all of it: what is in use belongs to who uses it."""
+        """Forget all memory: memory in use belongs to its users."""
         self._owners.clear()
         self._bytes = 0
 
@@ -61,7 +61,7 @@ class Buffers:
 
 
 def _unused_count() -> int:
-    """Return what `sys.getrefcount` says of an object that only a list refers to, asked for as above."""
+    """Return the result of `sys.getrefcount` for an object that only a list refers to, called as above."""
     owners = [np.empty(0, np.uint8)]
     return sys.getrefcount(owners[0])
 

@@ -1,11 +1,11 @@
-"""Which batches are kept in memory, which on disk, and which are computed again. Pure.
+"""Decides which batches are kept in memory, which on disk, and which are computed again. Pure.
 
-An iteration takes T = max(computing + copying + using, reading) seconds, for batches are read while others are computed
-and used; the longest rank counts, and the ranks share a disk, whose seconds add up. What the page cache holds is not
-read in the background but copied by it. The dearest batches (seconds of computing per second of reading) are not
-computed: memory takes those with the most seconds a byte, the disk the next ones, until reading takes as long as the
-rest. The idea: balanced I/O of SCF 3.0 (application-I/O paper, section 4.4, figure 6),
-where the user gives the share.
+An iteration takes T = max(computing + copying + using, reading) seconds, because reads run while others are computed
+and used; the slowest rank counts, and the ranks share a disk, so their reads add up. Bytes in the page cache are not
+read in the background; the program copies them. The most expensive batches (seconds of computing per second of
+reading) are not computed: memory takes those with the most seconds per byte, the disk the next ones, until reading takes
+as long as the rest. The idea: balanced I/O of SCF 3.0 (application-I/O paper, section 4.4, figure 6), where the user gives the
+share.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ Seconds = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int8]
 
 KEPT_COUNTS_MORE = 1.1
-"""Where a batch is kept already, it counts as so much dearer: equal ones do not change places for noise."""
+"""A batch that is kept already counts this much more: equal batches do not change places because of noise."""
 CURVE_POINTS = 21
 END_GAIN_MIN = 0.07
-"""A share between computing all and reading all gains at least so much of an iteration's time: reading takes some of
-the processor's time, which the formula does not know."""
+"""A share between all and none on disk must save this part of an iteration's time: reading takes some processor
+time, which the formula ignores."""
 
 
 class Source(enum.IntEnum):
-    """Where the values of a batch come from."""
+    """The source of a batch's values."""
 
     COMPUTED = 0
     IN_MEMORY = 1
@@ -39,7 +39,7 @@ class Source(enum.IntEnum):
 
 @dataclasses.dataclass(frozen=True)
 class RankBatches:
-    """The batches of one rank, and what they take.
+    """The batches of one rank, and their times.
 
     Attributes:
         nbytes: of each batch.
@@ -47,9 +47,9 @@ class RankBatches:
         reading: seconds of the disk for each, all ranks' requests together.
         copying: seconds of the program for each, if it comes from the file.
         using: seconds of the program for all of them.
-        memory_bytes: that may keep batches.
-        places: where each is now.
-        stays: whether what is on disk comes before all that is not.
+        memory_bytes: the memory for batches.
+        places: the current place of each.
+        stays: whether batches on disk come before all others.
     """
 
     nbytes: npt.NDArray[np.int64]
@@ -64,7 +64,7 @@ class RankBatches:
 
 @dataclasses.dataclass(frozen=True)
 class DiskLimit:
-    """How many bytes the disk may keep: as many as are best and at most `bytes_max`, or just so many (`is_fixed`)."""
+    """The bytes on the disk: the best number up to `bytes_max`, or exactly this number (`is_fixed`)."""
 
     bytes_max: int
     is_fixed: bool = False
@@ -72,11 +72,11 @@ class DiskLimit:
 
 @dataclasses.dataclass(frozen=True)
 class Choice:
-    """Where the batches of every rank go, and what an iteration is predicted to take.
+    """The places of all ranks' batches, and the predicted time of an iteration.
 
     Attributes:
         places: of each rank's batches.
-        computing: seconds of the longest rank's computing, copying and using.
+        computing: seconds of computing, copying and using on the slowest rank.
         reading: seconds of the disk.
         disk_bytes: kept on disk, of all ranks.
     """
@@ -88,12 +88,12 @@ class Choice:
 
     @property
     def seconds(self) -> float:
-        """Of an iteration."""
+        """The seconds of an iteration."""
         return max(self.computing, self.reading)
 
 
 def choose(ranks: Sequence[RankBatches], disk: DiskLimit) -> Choice:
-    """Return where each batch goes so that an iteration takes the least time within the limits."""
+    """Return the places of all batches with the fastest iteration within the limits."""
     problem = _Problem(ranks)
     level = problem.least_level(disk.bytes_max) if disk.is_fixed else problem.best_level(disk.bytes_max)
     counts = problem.counts(level)
@@ -101,7 +101,7 @@ def choose(ranks: Sequence[RankBatches], disk: DiskLimit) -> Choice:
 
 
 def choose_simply(ranks: Sequence[RankBatches], disk: DiskLimit) -> Choice:
-    """As `choose`, but all computed, or all on disk, where what lies between gains little (`END_GAIN_MIN`)."""
+    """Like `choose`, but all computed, or all on disk, if a share between them saves little (`END_GAIN_MIN`)."""
     best = choose(ranks, disk)
     ends = [choose(ranks, DiskLimit(0, is_fixed=True))]
     everything = choose(ranks, DiskLimit(disk.bytes_max, is_fixed=True))
@@ -112,7 +112,7 @@ def choose_simply(ranks: Sequence[RankBatches], disk: DiskLimit) -> Choice:
 
 
 def priced(ranks: Sequence[RankBatches], places: Sequence[Places]) -> Choice:
-    """Return what an iteration is predicted to take with these places."""
+    """Return the prediction for an iteration with these places."""
     computing = [_computing(one, where) for one, where in zip(ranks, places, strict=True)]
     reading = sum(float(one.reading[where == Source.ON_DISK].sum()) for one, where in zip(ranks, places, strict=True))
     nbytes = sum(int(one.nbytes[where == Source.ON_DISK].sum()) for one, where in zip(ranks, places, strict=True))
@@ -120,12 +120,12 @@ def priced(ranks: Sequence[RankBatches], places: Sequence[Places]) -> Choice:
 
 
 def left_by_memory(ranks: Sequence[RankBatches]) -> int:
-    """Return the bytes of all batches that are not kept in memory."""
+    """Return the bytes of all batches that are not in memory."""
     return sum(int(one.nbytes[~_in_memory(one)].sum()) for one in ranks)
 
 
 def curve(ranks: Sequence[RankBatches], points: int = CURVE_POINTS) -> list[tuple[float, float]]:
-    """Return (share of the bytes on disk, predicted seconds of an iteration), from none to all that memory leaves."""
+    """Return (share of bytes on disk, predicted seconds of an iteration), from nothing to all that is not in memory."""
     problem = _Problem(ranks)
     total = sum(int(one.nbytes.sum()) for one in ranks)
     drawn: dict[float, float] = {}
@@ -142,19 +142,19 @@ def _computing(one: RankBatches, places: Places) -> float:
 
 
 def _saved(one: RankBatches) -> Seconds:
-    """Return the seconds of the program that a batch takes less if it comes from the file."""
+    """Return the program's seconds that each batch saves if it comes from the file."""
     saved: Seconds = np.maximum(one.computing - one.copying, 0.0)
     return saved
 
 
 class _Problem:
-    """Batches in order: of each rank those that memory does not take, dearest first, and sums over the first k."""
+    """Sorted batches: for each rank, those that are not in memory, most expensive first, and sums over the first k."""
 
     def __init__(self, ranks: Sequence[RankBatches]) -> None:
         self._ranks = ranks
         self._in_memory = [_in_memory(one) for one in ranks]
         self._orders = [_order(one, kept) for one, kept in zip(ranks, self._in_memory, strict=True)]
-        self._computed: list[Seconds] = []  # by all but the first k on disk, with using
+        self._computed: list[Seconds] = []  # of all but the first k on disk, with using
         self._bytes: list[npt.NDArray[np.int64]] = []
         self._reading: list[Seconds] = []
         for one, order in zip(ranks, self._orders, strict=True):
@@ -167,23 +167,23 @@ class _Problem:
         self.bytes_max = sum(int(sums[-1]) for sums in self._bytes)
 
     def counts(self, level: float) -> list[int]:
-        """Return how many batches each rank keeps on disk so that its computing and using take at most `level`."""
-        # Sums fall with the count: the first that is no longer than the level, or than all would be.
+        """Return the number of batches on disk of each rank, so that its computing and using take at most `level`."""
+        # The sums decrease: take the first that is at most the level, or the last.
         return [int(np.searchsorted(-sums, -max(level, float(sums[-1])), "left")) for sums in self._computed]
 
     def best_level(self, bytes_max: int) -> float:
-        """Return the seconds of computing for which max(computing, reading) is least."""
+        """Return the seconds of computing for which max(computing, reading) is the least."""
         level = self._first(lambda one: self._reading_at(one) <= one and self._bytes_at(one) <= bytes_max)
         index = int(np.searchsorted(self._levels, level))
         candidates = [one for one in self._levels[max(0, index - 1) : index + 1] if self._bytes_at(one) <= bytes_max]
         return float(min(candidates, key=lambda one: (self._seconds_at(one), self._bytes_at(one))))
 
     def least_level(self, bytes_max: int) -> float:
-        """Return the least seconds of computing that the disk's limit allows."""
+        """Return the least seconds of computing within the disk's limit."""
         return self._first(lambda one: self._bytes_at(one) <= bytes_max)
 
     def choice(self, counts: Sequence[int], fill_up_to: int | None) -> Choice:
-        """Return the choice of the first `counts` batches; filled up with others that are no more than a limit."""
+        """Return the choice of the first `counts` batches, filled up with others to a limit."""
         places = []
         for kept, order, count in zip(self._in_memory, self._orders, counts, strict=True):
             where = np.full(len(kept), Source.COMPUTED, np.int8)
@@ -195,7 +195,7 @@ class _Problem:
         return priced(self._ranks, places)
 
     def _fill_up(self, places: list[Places], counts: Sequence[int], bytes_max: int) -> None:
-        """Add the dearest of the rest that there is room for."""
+        """Add the most expensive of the other batches that fit."""
         room = bytes_max - sum(int(sums[count]) for sums, count in zip(self._bytes, counts, strict=True))
         rests = [order[count:] for order, count in zip(self._orders, counts, strict=True)]
         number = np.repeat(np.arange(len(rests)), [len(rest) for rest in rests])
@@ -211,7 +211,7 @@ class _Problem:
                 room -= int(nbytes[index])
 
     def _first(self, holds: Any) -> float:
-        """Return the lowest level for which `holds`, which is true from one of them on; the last one at least."""
+        """Return the lowest level for which `holds` is true; it is true from some level on."""
         low, high = 0, len(self._levels) - 1
         while low < high:
             middle = (low + high) // 2
@@ -233,7 +233,7 @@ class _Problem:
 
 
 def _in_memory(one: RankBatches) -> npt.NDArray[np.bool_]:
-    """Return which batches memory takes: dearest a byte first, as far as there is room."""
+    """Return the batches for memory: most expensive per byte first, while there is space."""
     kept = np.zeros(len(one.nbytes), bool)
     if one.memory_bytes >= one.nbytes.sum():
         kept[:] = True
@@ -253,7 +253,7 @@ def _order(one: RankBatches, in_memory: npt.NDArray[np.bool_]) -> npt.NDArray[np
 
 
 def _keys(one: RankBatches) -> npt.NDArray[np.float64]:
-    """Return what batches for the disk are sorted by: last what stays there, before that the dearest first."""
+    """Return sort keys of batches for the disk: last those that stay there, before them the most expensive first."""
     is_stored = one.places == Source.ON_DISK
     worth = _worth(_saved(one), one.reading) * np.where(is_stored, KEPT_COUNTS_MORE, 1.0)
     return np.stack((-worth, np.where(is_stored & one.stays, 0.0, 1.0)))

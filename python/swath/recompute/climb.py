@@ -1,9 +1,9 @@
-"""What whole iterations took overrules what was predicted: the share on disk climbs to where they are shortest. Pure.
+"""Corrects the predicted share on disk by the measured times of whole iterations (hill climbing). Pure.
 
-The model says where to begin, and how far away it is worth looking: a share is tried only if it is predicted to take at
-most `LOSS_MAX` longer than the best that was measured; a little step more the way that waiting for the disk shows. A
-trial is taken for better only if it gains `GAIN_MIN`, so that noise moves nothing; what has been tried stays known, and
-is tried again only after a rest that doubles each time.
+The model gives the first share, and the distance of the search: a share is tried only if its prediction is at most
+`LOSS_MAX` above the best measured time; slightly more in the direction that the waits for the disk suggest. A trial is
+accepted only if it saves `GAIN_MIN`, so that noise changes nothing; the results of trials are kept, and a share is
+tried again only after a pause, which doubles each time.
 """
 
 from __future__ import annotations
@@ -12,36 +12,36 @@ import dataclasses
 from collections.abc import Callable
 
 GAIN_MIN = 0.03
-"""Of an iteration's time: less is noise."""
+"""A part of an iteration's time: less is noise."""
 LOSS_MAX = 0.08
-"""A trial is not predicted to take so much longer than the best."""
+"""The most that a trial's prediction may exceed the best time."""
 LITTLE_LOSS_MAX = 0.16
-"""A step of `STEP_MIN` to more on disk, where the program does not wait for it, or to less, where it does."""
+"""The same for a step of `STEP_MIN` to more on disk, if the program does not wait for it, or to less, if it does."""
 NEAR = 0.04
-"""Shares that are no further apart are the same one."""
+"""Shares with at most this distance are the same."""
 CLOSE = 0.1
-"""An end that is so close is tried whatever is predicted: it cannot take much longer, and is simpler."""
+"""An end at this distance is tried in any case: it cannot take much longer, and is simpler."""
 STEP_FIRST, STEP_MIN = 0.2, 0.05
 REST_FIRST, REST_MAX = 8, 64
-"""Iterations without a trial, once there is nothing left to try."""
+"""The number of iterations without a trial, when there is nothing left to try."""
 REMEMBERED = 3
-"""The least of so many iterations is what a share takes."""
+"""The time of a share is the least of this many iterations."""
 CHANGED = 0.25
-"""The best share takes so much longer than it did, twice in a row: things have changed, and all is measured anew."""
+"""If the best share takes this much longer twice in a row, conditions have changed, and all is measured again."""
 WAITS = 0.03
-"""The part of an iteration that the program waits for the disk, from which on less on disk is tried first."""
+"""If the program waits for the disk for this part of an iteration, less on disk is tried first."""
 UNDECIDED_MAX = 3
-"""A trial that is not written after so many iterations is given up."""
+"""A trial that is not written after this many iterations is given up."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Iteration:
-    """A whole iteration in which nothing was written, of all ranks.
+    """A whole iteration without writes, of all ranks.
 
     Attributes:
-        share: of the bytes that may be on disk, how many were read from there.
-        seconds: of the longest rank.
-        waited: part of the ranks' time in which they waited for the disk.
+        share: the part of the bytes for the disk that was read from there.
+        seconds: of the slowest rank.
+        waited: the part of the ranks' time in which they waited for the disk.
     """
 
     share: float
@@ -50,7 +50,7 @@ class Iteration:
 
 
 class Climb:
-    """Shares that were measured, and the one to be next."""
+    """The measured shares, and the next one."""
 
     def __init__(self) -> None:
         self._times: dict[float, list[float]] = {}
@@ -69,7 +69,7 @@ class Climb:
         return self._home is not None
 
     def learn(self, seen: Iteration) -> None:
-        """Take in what an iteration took."""
+        """Add the measurement of an iteration."""
         self._undecided = 0
         share = self._near(seen.share)
         times = self._times.setdefault(seen.share if share is None else share, [])
@@ -77,7 +77,7 @@ class Climb:
         del times[:-REMEMBERED]
         share = seen.share if share is None else share
         if self._home is None or (self._trial is None and share != self._home):
-            self._home, self._late = share, 0  # what was to be could not be had
+            self._home, self._late = share, 0  # the wanted share was not possible
         if share == self._home:
             self._waited = seen.waited
             self._notice_change(seen.seconds)
@@ -90,8 +90,8 @@ class Climb:
         """Return the share of the next iteration, and why.
 
         Args:
-            model: the share that is predicted to be best.
-            predicted: seconds of an iteration at a share.
+            model: the share with the best prediction.
+            predicted: gives the predicted seconds of an iteration at a share.
         """
         if self._home is None:
             return model, "predicted"
@@ -99,7 +99,7 @@ class Climb:
             self._undecided += 1
             if self._undecided <= UNDECIDED_MAX:
                 return self._trial, self._words("tried")
-            self._times[self._trial] = [float("inf")]  # it could not be had
+            self._times[self._trial] = [float("inf")]  # it was not possible
             self._trial, self._undecided, self._pause = None, 0, 1
         scale = self._least(self._home) / max(predicted(self._home), 1e-12)
         if self._pause == 0:
@@ -111,7 +111,7 @@ class Climb:
         return self._home, self._words("kept")
 
     def _candidates(self, model: float) -> list[tuple[float, float]]:
-        """Return shares to try, and at most how many times as long as the best each may be predicted to take."""
+        """Return shares to try, each with the most that its prediction may take, relative to the best time."""
         assert self._home is not None
         way = -1 if self._waited > WAITS else 1
         shares, step = [], self._step
@@ -129,11 +129,11 @@ class Climb:
         ]
 
     def _conclude(self, share: float, seen: Iteration) -> None:
-        """Make the trial the new home where it is better."""
+        """Make the trial the current share if it is better."""
         assert self._home is not None
         assert self._trial is not None
         if self._near(self._trial) is None:
-            self._times[self._trial] = [float("inf")]  # the disk takes no more
+            self._times[self._trial] = [float("inf")]  # the disk is full
         if share != self._home and seen.seconds < (1 - GAIN_MIN) * self._least(self._home):
             self._home, self._waited, self._late = share, seen.waited, 0
             self._step = min(2 * self._step, 1.0)
@@ -159,10 +159,10 @@ class Climb:
         return min(self._times[share])
 
     def _near(self, share: float) -> float | None:
-        """Return the share that was measured, or could not be had, and is the same as this one."""
+        """Return the tried share that is the same as this one."""
         found = min(self._times, key=lambda one: abs(one - share), default=None)
         if found is None or abs(found - share) > NEAR or (share in (0.0, 1.0) and found != share):
-            return None  # an end is like no other share
+            return None  # an end is different from every other share
         return found
 
     def _words(self, what: str) -> str:

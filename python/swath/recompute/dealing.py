@@ -1,4 +1,4 @@
-"""Which rank has which batches, and where each batch's bytes are in the file. Pure."""
+"""Distributes batches over ranks, and computes the offset of each batch in the file. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import numpy.typing as npt
 from swath.errors import ArgumentError
 
 ALIGNMENT = 64
-"""A batch begins at a multiple of so many bytes: a cache line, and more than any element needs."""
+"""A batch begins at a multiple of this many bytes: a cache line, and more than any element needs."""
 FILE_BYTES_MAX = 1 << 62
 
 
@@ -27,7 +27,7 @@ class Batches:
         shapes: of each, in elements.
         dtype: of all.
         nbytes: of each.
-        offsets: of each in the file, where those that are not kept are holes; one more for the end.
+        offsets: of each in the file, with holes for batches that are not kept; one more for the end.
     """
 
     shapes: list[tuple[int, ...]]
@@ -37,7 +37,7 @@ class Batches:
 
     @staticmethod
     def of(sizes: Any, dtype: Any) -> Batches:
-        """Return the batches of these sizes. Raises ArgumentError for what is none, and for objects."""
+        """Return the batches of these sizes. Raises ArgumentError for invalid sizes, and for objects."""
         try:
             kind = np.dtype(dtype)
         except TypeError as error:
@@ -54,12 +54,12 @@ class Batches:
 
     @property
     def file_bytes(self) -> int:
-        """Of a file with all batches."""
+        """The size of a file with all batches."""
         return int(self.offsets[-1])
 
 
 def deal(nbytes: npt.NDArray[np.int64], ranks: int) -> list[npt.NDArray[np.int64]]:
-    """Return the batches of each rank, ascending: dealt in turn, largest first, each to the rank with least bytes.
+    """Return the batches of each rank, ascending: the largest first, each to the rank with the fewest bytes.
 
     No rank has more than 4/3 of the least possible (Graham, Bounds on multiprocessing timing anomalies, 1969).
     """

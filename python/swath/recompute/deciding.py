@@ -1,4 +1,4 @@
-"""Where all ranks' batches go in the next iteration: the same on all ranks, from what all of them reported. Pure."""
+"""Decides the places of all ranks' batches for the next iteration: the same on all ranks, from all reports. Pure."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from swath.recompute.climb import GAIN_MIN, Climb, Iteration
 from swath.recompute.prices import Prices, Report
 
 NOT_WRITABLE = 1e6
-"""Seconds that reading is taken to last of a batch that can be neither read nor written: it is not chosen."""
+"""The assumed seconds of a read that is not possible, for a batch that cannot be written: it is not chosen."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Decision:
-    """Where batches go, and why; `ranks`: what it was decided from."""
+    """The places of batches, and the reason; `ranks`: the input of the decision."""
 
     choice: Choice
     reason: str
@@ -35,11 +35,11 @@ class Decision:
 
 
 class Decider:
-    """Decides once an iteration.
+    """Decides once per iteration.
 
     Args:
-        prices: what computing, reading and using take.
-        limit: of what may be on disk.
+        prices: the times of computing, reading and using.
+        limit: of the bytes on disk.
         nbytes: of all batches.
     """
 
@@ -54,7 +54,7 @@ class Decider:
 
         Args:
             reports: of all ranks.
-            may_be_taken: whether a file that takes no more now will do so if it is wanted.
+            may_be_taken: whether a file that is read-only now can become writable.
         """
         self.prices.learn(reports)
         ranks = [self._rank_batches(number, report, may_be_taken) for number, report in enumerate(reports)]
@@ -97,7 +97,7 @@ class Decider:
         return Decision(choice, f"{_in_words(model, ranks)}; {words}", ranks)
 
     def _with(self, ranks: Sequence[RankBatches], limit: int) -> Choice:
-        """Return the choice of so many bytes on disk: what is there already stays, unless another one gains."""
+        """Return the choice with `limit` bytes on disk: batches there stay, unless another choice is faster."""
         stays, best = self._chosen(_staying(ranks), limit), self._chosen(ranks, limit)
         return best if best.seconds < (1 - GAIN_MIN) * stays.seconds else stays
 

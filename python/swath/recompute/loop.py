@@ -1,7 +1,7 @@
-"""One iteration over this rank's batches: the program computes while the file's operations go on beside it.
+"""One iteration over this rank's batches: the program computes while operations of the file run in the background.
 
-A batch that has been read goes to the program first, so that the next one can be read; while none has, one is computed;
-then those go that the page cache holds, and those in memory. So computing and reading both go on all the time.
+A batch that was read goes to the program first, so that the next one can be read; if there is none, one is computed;
+then come the batches in the page cache, and those in memory. So computing and reading never stop.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from swath.recompute.prices import CACHED_MIN
 
 
 class ProduceError(Exception):
-    """Carries what `produce` raised for a batch out of the loop."""
+    """Carries the error of `produce` for a batch out of the loop."""
 
     def __init__(self, batch: int, error: Exception) -> None:
         super().__init__()
@@ -33,12 +33,12 @@ class ProduceError(Exception):
 
 
 class Loop(Iterator[tuple[int, Values]]):
-    """An iteration; `finished` is called when all batches have been given, or with the exception that ends it.
+    """An iteration; `finished` is called after the last batch, or with the exception that ends it.
 
     Args:
-        own: batches of this rank.
-        online: decides what is kept, in the first iteration.
-        finished: by whoever made the loop.
+        own: the batches of this rank.
+        online: decides in the first iteration which batches are kept.
+        finished: a function of the loop's owner.
     """
 
     def __init__(self, own: Own, online: Online | None, finished: Callable[[BaseException | None], None]) -> None:
@@ -65,12 +65,12 @@ class Loop(Iterator[tuple[int, Values]]):
             own.forget(batch)
         places = {int(batch): Source(place) for batch, place in zip(own.mine, own.places, strict=True)}
         self._sequence = deque(places) if own.is_given_order else deque()
-        self._first = deque(b for b in own.memory if places[b] != Source.IN_MEMORY)  # memory that becomes free
+        self._first = deque(b for b in own.memory if places[b] != Source.IN_MEMORY)  # their memory is freed
         self._kept = deque(b for b in own.memory if places[b] == Source.IN_MEMORY)
         self._to_read.extend(b for b in places if own.is_to_be_read(b, places[b]))
         known = {*own.memory, *self._to_read}
         rest = [b for b in places if b not in known]
-        # What is written is computed first: it is written while the others are computed.
+        # Batches that are written are computed first: the write runs while others are computed.
         self._to_compute = deque(sorted(rest, key=lambda b: places[b] != Source.ON_DISK))
 
     # ---- an iterator -------------------------------------------------------------------------------------------------
@@ -106,9 +106,9 @@ class Loop(Iterator[tuple[int, Values]]):
             self.stop()
 
     def stop(self, why: str = "") -> None:
-        """Leave the loop: nothing goes on in the background when it returns. What is being written is kept.
+        """Leave the loop: when this returns, nothing runs in the background. Writes are completed.
 
-        `why`: what whoever asks for another batch is told.
+        `why`: the message for a later request of a batch.
         """
         if self._is_over:
             return
@@ -121,7 +121,7 @@ class Loop(Iterator[tuple[int, Values]]):
         self.measured.end()
 
     def _complete(self) -> None:
-        """Wait for what is still written."""
+        """Wait for the writes."""
         begin = time.monotonic()
         while self._writes:
             self._collect_write()
@@ -130,7 +130,7 @@ class Loop(Iterator[tuple[int, Values]]):
         self.measured.end(is_whole=True)
 
     def _notice_fork(self) -> None:
-        """In a forked child nothing is under way: what was is read anew, and nothing written to the parent's file."""
+        """In a forked child nothing runs: repeat pending reads, and write nothing to the parent's file."""
         if self._process == _core.fork_generation():
             return
         self._process = _core.fork_generation()
@@ -216,13 +216,13 @@ class Loop(Iterator[tuple[int, Values]]):
             cached = own.file.cached(batch)
             self.measured.cached[self._position[batch]] = cached
             if cached >= CACHED_MIN:
-                self._at_hand.append(batch)  # another thread would take as much of the processor, and more
+                self._at_hand.append(batch)  # another thread would need more processor time
                 continue
             self._read_bytes += nbytes
             self._reads.append(own.file.begin_read(batch, own.stored[batch].checksum, own.buffers.take(nbytes)))
 
     def _read(self) -> tuple[int, Values]:
-        """Give the batch whose read was begun first; computed, where that fails."""
+        """Return the batch of the oldest read; if the read failed, compute it."""
         own, one = self._own, self._reads.popleft()
         self._read_bytes -= own.nbytes(one.batch)
         begin = time.monotonic()
@@ -238,7 +238,7 @@ class Loop(Iterator[tuple[int, Values]]):
         return self._is_read(one.batch, one.memory)
 
     def _read_at_once(self) -> tuple[int, Values]:
-        """Give a batch that the page cache holds; computed, where that fails."""
+        """Return a batch from the page cache; if the read fails, compute it."""
         own, batch = self._own, self._at_hand.popleft()
         assert own.file is not None
         memory = own.buffers.take(own.nbytes(batch))
@@ -264,7 +264,7 @@ class Loop(Iterator[tuple[int, Values]]):
     # ---- writes ------------------------------------------------------------------------------------------------------
 
     def _write(self, batch: int, values: Values, seconds: float) -> None:
-        """Write a batch behind the program, once there is room for it in the buffers."""
+        """Write a batch in the background, when there is space in the buffers."""
         own = self._own
         nbytes = own.nbytes(batch)
         if own.file is None or not own.may_write or nbytes == 0:
@@ -272,7 +272,7 @@ class Loop(Iterator[tuple[int, Values]]):
         while self._writes and self._write_bytes + nbytes > own.buffer_bytes:
             if self._online is not None and not own.waits_to_write:
                 self._online.not_written(nbytes)
-                return  # whether it pays to have this one on disk is not known yet
+                return  # it is not known yet whether this batch should be on disk
             begin = time.monotonic()
             self._collect_write()
             self.measured.waiting_for_writes += time.monotonic() - begin

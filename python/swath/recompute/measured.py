@@ -1,4 +1,4 @@
-"""What one iteration measures on one rank."""
+"""The measurements of one iteration on one rank."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from swath.recompute.prices import COLD_MAX, Transfers
 
 
 class Measured:
-    """Sums, and the seconds of each batch. What counts is that adding to them takes next to no time.
+    """Sums, and the seconds of each batch. Adding to them takes almost no time.
 
     Attributes:
-        computing: seconds of each batch that was computed; NaN of the others.
-        cached: part of each batch in the page cache when it was to be read; NaN of those that were not.
-        cold, warm, written: reads that the disk served, those that the page cache did, and writes.
-        waited_for_disk, waiting_for_writes: seconds that the program waited for reads beside it, and for writes.
-        counts: of the iteration, once it is over.
+        computing: seconds of each batch that was computed; NaN for the others.
+        cached: part of each batch in the page cache when it was to be read; NaN for those that were not.
+        cold, warm, written: reads that the disk served, those that the page cache served, and writes.
+        waited_for_disk, waiting_for_writes: seconds of the program's waits for background reads, and for writes.
+        counts: of the iteration, at its end.
     """
 
     def __init__(self, batches: int) -> None:
@@ -34,33 +34,33 @@ class Measured:
         self._begin = time.monotonic()
 
     def add_computed(self, position: int, nbytes: int, seconds: float, with_copies: float) -> None:
-        """Count a batch that was computed in `seconds`, and kept where it shall be `with_copies`."""
+        """Add a batch that was computed in `seconds`; `with_copies` includes the time of keeping it."""
         self.computing[position] = seconds
         self._computed = _added(self._computed, nbytes, with_copies)
 
     def wait_for_disk(self, seconds: float) -> None:
-        """Count how long the program waited for a read beside it."""
+        """Add a wait of the program for a background read."""
         self.waiting += seconds
         self.waited_for_disk += seconds
 
     def add_read(self, position: int, nbytes: int, transfer: Transfer) -> None:
-        """Count a batch that was read in the background."""
+        """Add a batch that was read in the background."""
         self._read = _added(self._read, nbytes, transfer.seconds)
         if self.cached[position] <= COLD_MAX:
             self.cold.add(nbytes, transfer.begin, transfer.seconds)
 
     def add_read_at_once(self, nbytes: int, begin: float, seconds: float) -> None:
-        """Count a batch that the program itself read from the page cache."""
+        """Add a batch that the program itself read from the page cache."""
         self._read = _added(self._read, nbytes, seconds)
         self.waiting += seconds
         self.warm.add(nbytes, begin, seconds)
 
     def add_written(self, nbytes: int, transfer: Transfer) -> None:
-        """Count a batch that was written."""
+        """Add a batch that was written."""
         self.written.add(nbytes, transfer.begin, transfer.seconds)
 
     def end(self, *, is_whole: bool = False) -> None:
-        """Make the counts of all that was added."""
+        """Compute the counts from the sums."""
         computed, bytes_computed, computing = self._computed
         read, bytes_read, reading = self._read
         self.counts = BalancedIteration(

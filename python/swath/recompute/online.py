@@ -1,4 +1,4 @@
-"""What the first iteration keeps: decided while batches are computed, from those computed so far. Pure."""
+"""Decides in the first iteration which batches are kept, from those that were computed so far. Pure."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ import numpy as np
 from swath.recompute.choice import DiskLimit, RankBatches, Seconds, Source, choose
 
 GROWTH = 1.25
-"""The threshold is found anew whenever so many times as many batches are known."""
+"""The threshold is computed again when the number of known batches has grown by this factor."""
 
 
 class Online:
-    """Decides batch by batch. Memory takes the first ones; what is dear among those computed so far goes to disk.
+    """Decides for each batch. Memory takes the first ones; the most expensive of those computed so far go to disk.
 
     Args:
         nbytes: of all batches of this rank.
-        memory_bytes: that may keep batches.
-        disk_bytes: that this rank may keep on disk.
-        is_fixed: whether it shall keep so many, and not only as many as are best.
-        seconds_a_byte: first guess of what reading takes.
+        memory_bytes: the memory for batches.
+        disk_bytes: the space of this rank on disk.
+        is_fixed: whether it must use this much, and not only the best amount.
+        seconds_a_byte: the first guess for reading.
     """
 
     def __init__(self, nbytes: int, memory_bytes: int, disk_bytes: int, is_fixed: bool, seconds_a_byte: float) -> None:
@@ -34,11 +34,11 @@ class Online:
         self._next = 0
 
     def measured(self, seconds_a_byte: float) -> None:
-        """Writing takes so long, and so, as far as is known, does reading."""
+        """Set the seconds per byte of writing, the best estimate for reading."""
         self._price = seconds_a_byte
 
     def place(self, nbytes: int, seconds: float, using: float) -> Source:
-        """Return where a batch goes that took so long; `using`: of the program so far."""
+        """Return the place of a batch that took `seconds` to compute; `using`: the program's seconds so far."""
         if nbytes <= self._memory_room:
             self._memory_room -= nbytes
             return Source.IN_MEMORY
@@ -54,13 +54,13 @@ class Online:
         return Source.ON_DISK
 
     def not_written(self, nbytes: int) -> None:
-        """A batch was not written after all."""
+        """Undo the count of a batch whose write failed."""
         self._disk_room += nbytes
 
     def _found(self, using: float) -> float:
-        """Return the seconds a byte from which on a batch is kept on disk."""
+        """Return the seconds per byte from which on a batch is kept on disk."""
         if self._is_fixed and self._disk_bytes >= self._nbytes:
-            return 0.0  # there is room for all
+            return 0.0  # there is space for all
         nbytes = np.array(self._sizes, np.int64)
         seconds: Seconds = np.array(self._seconds, np.float64)
         share = float(nbytes.sum()) / max(self._nbytes, 1)

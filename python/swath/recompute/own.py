@@ -1,4 +1,4 @@
-"""What one rank has of a `swath.Balanced`, from iteration to iteration."""
+"""The state of a `swath.Balanced` on one rank, from iteration to iteration."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from swath.recompute.choice import Places, Source
 from swath.recompute.dealing import Batches
 
 FAILED_READS_MAX = 3
-"""After so many nothing more is written."""
+"""After this many, nothing more is written."""
 
 Produce = Callable[[int], Values]
 
 
 @dataclasses.dataclass
 class Own:
-    """The batches of one rank, and where they are.
+    """The batches of one rank, and their places.
 
     Attributes:
         batches: of all ranks.
         mine: this rank's, ascending.
         produce: computes one.
         is_given_order: whether they come in ascending order.
-        waits_to_write: whether a batch is written even where writing is slower than computing.
-        keep_bytes: of memory that may keep batches.
-        buffer_bytes: of memory for batches read ahead, and as many for those written behind.
-        places: where each of `mine` shall be.
-        memory: what is kept in memory, by batch.
-        memory_bytes: of them.
-        seconds: that the batches took that were computed last, by batch.
-        stored: what is kept on disk, by batch.
+        waits_to_write: whether a batch is written even if writing is slower than computing.
+        keep_bytes: the memory for kept batches.
+        buffer_bytes: the memory for batches that are read ahead, and the same for those written behind.
+        places: the wanted place of each of `mine`.
+        memory: the batches in memory.
+        memory_bytes: their bytes.
+        seconds: the seconds of the last computation, by batch.
+        stored: the records of the batches on disk.
         file: on disk; None without one.
-        may_write: whether the file takes more.
-        failed_reads: how many there were.
+        may_write: whether the file can take more batches.
+        failed_reads: their number.
         notes: what went wrong.
         buffers: memory for reads and writes.
     """
@@ -70,11 +70,11 @@ class Own:
         return int(self.batches.nbytes[batch])
 
     def is_to_be_read(self, batch: int, place: Source) -> bool:
-        """Return whether an iteration reads a batch that shall be at a place."""
+        """Return whether an iteration reads a batch whose wanted place is `place`."""
         return batch not in self.memory and batch in self.stored and place != Source.COMPUTED
 
     def check(self, batch: int, values: Any) -> None:
-        """Raise ArgumentError where `produce` has returned something else than a batch."""
+        """Raise ArgumentError if `produce` returned values that do not fit the batch."""
         batches = self.batches
         if isinstance(values, np.ndarray) and values.shape == batches.shapes[batch] and values.dtype == batches.dtype:
             return
@@ -87,17 +87,17 @@ class Own:
     # ---- memory ------------------------------------------------------------------------------------------------------
 
     def keep(self, batch: int, values: Values) -> None:
-        """Keep a copy of a batch in memory, where there is room."""
+        """Keep a copy of a batch in memory, if there is space."""
         if batch not in self.memory and self.memory_bytes + values.nbytes <= self.keep_bytes:
             self.memory[batch] = np.array(values, order="C")
             self.memory_bytes += values.nbytes
 
     def forget(self, batch: int) -> None:
-        """Keep a batch in memory no longer."""
+        """Free the memory of a batch."""
         self.memory_bytes -= self.memory.pop(batch).nbytes
 
     def clear(self) -> None:
-        """Keep nothing in memory, when all is over."""
+        """Free all memory, at the end."""
         self.memory.clear()
         self.memory_bytes = 0
         self.buffers.clear()
@@ -105,12 +105,12 @@ class Own:
     # ---- the file ----------------------------------------------------------------------------------------------------
 
     def checked(self, batch: int, memory: Values) -> None:
-        """Raise DamagedError where what was read is not what was written."""
+        """Raise DamagedError if the bytes that were read differ from those that were written."""
         assert self.file is not None
         self.file.check(batch, self.stored[batch].checksum, memory)
 
     def read_failed(self, batch: int, error: Error) -> None:
-        """Take note that a batch cannot be read; after some no more are written."""
+        """Record that a batch cannot be read; after several failures nothing is written any more."""
         self.failed_reads += 1
         self.stored.pop(batch, None)
         if self.failed_reads >= FAILED_READS_MAX:
@@ -118,7 +118,7 @@ class Own:
         self.notes.append(f"computed again because reading failed: {error}")
 
     def write_failed(self, error: Error) -> None:
-        """Take note that the file takes no more."""
+        """Record that the file cannot take more batches."""
         if self.may_write:
             self.notes.append(f"nothing more is kept on disk because writing failed: {error}")
         self.may_write = False

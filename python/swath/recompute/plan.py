@@ -1,4 +1,4 @@
-"""What `swath.Balanced` does and why: numbers, words, and the predicted curve over the share on disk."""
+"""The plan of `swath.Balanced` and its reasons: numbers, text, and the predicted curve over the share on disk."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Any
 
 @dataclasses.dataclass(frozen=True)
 class BalancedIteration:
-    """What one iteration did on this rank. Sizes in bytes, times in seconds.
+    """The measurements of one iteration on this rank. Sizes in bytes, times in seconds.
 
     Attributes:
-        batches_computed, batches_read, batches_from_memory, batches_written: how many.
-        bytes_computed, bytes_read, bytes_written: of them.
-        computing: in `produce`, and copying what is kept.
-        reading: that the disk and the copying from it took, in the background.
-        writing: that writing took, in the background.
-        waiting: that the program waited for reads.
-        waiting_for_writes: and for writes: for room to write behind, and at the end for the last ones.
+        batches_computed, batches_read, batches_from_memory, batches_written: the number of each.
+        bytes_computed, bytes_read, bytes_written: their bytes.
+        computing: in `produce`, and copying kept batches.
+        reading: of the disk and of copying from it, in the background.
+        writing: in the background.
+        waiting: the program's waits for reads.
+        waiting_for_writes: and for writes: for space in the buffers, and at the end for the last writes.
         using: between two batches, in the program.
-        total: from the first batch asked for to the end.
-        is_whole: False where the program left the loop early.
+        total: from the request of the first batch to the end.
+        is_whole: False if the program left the loop early.
     """
 
     batches_computed: int = 0
@@ -42,21 +42,21 @@ class BalancedIteration:
 
 @dataclasses.dataclass(frozen=True)
 class BalancedPlan:
-    """Where the batches of all ranks go in the next iteration, and what it is predicted to take.
+    """The places of all ranks' batches in the next iteration, and its predicted time.
 
     Attributes:
-        iterations: that are over.
-        batches: how many, of all ranks.
-        nbytes: of all of them.
-        memory_share, disk_share: part of the bytes kept in memory, and on disk; the rest is computed again.
-        memory_bytes: of this rank, that may keep batches.
-        buffer_bytes: of this rank, for batches read ahead and written behind.
-        seconds: predicted of an iteration.
-        computing_seconds: of it computing and using, of the longest rank.
-        reading_seconds: of it reading, of the disk, beside computing and using.
+        iterations: the number of finished iterations.
+        batches: the number of batches of all ranks.
+        nbytes: their bytes.
+        memory_share, disk_share: the part of the bytes in memory, and on disk; the rest is computed again.
+        memory_bytes: the memory of this rank for kept batches.
+        buffer_bytes: the memory of this rank for batches that are read ahead and written behind.
+        seconds: the predicted seconds of an iteration.
+        computing_seconds: of these, computing and using on the slowest rank.
+        reading_seconds: of these, reading from the disk, at the same time.
         read_bytes_per_second: of the disk, all ranks together.
-        curve: (share of the bytes on disk, predicted seconds), from none to all that memory leaves.
-        reason: why so, in words.
+        curve: (share of the bytes on disk, predicted seconds), from nothing to all that is not in memory.
+        reason: the reason of the plan.
         notes: what went wrong on this rank, and was computed instead.
     """
 

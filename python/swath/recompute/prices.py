@@ -1,6 +1,6 @@
-"""What computing, reading and using were seen to take, and will take. Pure: the same reports give the same prices.
+"""Measured and predicted times of computing, reading and using. Pure: the same reports give the same prices.
 
-Every rank keeps the prices of all ranks from what all reported, so that all of them choose the same.
+Every rank keeps the prices of all ranks, from all reports, so that all choose the same.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import numpy as np
 from swath.recompute.choice import Places, RankBatches, Seconds
 
 NEW_COUNTS = 0.5
-"""What was measured last, beside all before."""
+"""The weight of the last measurement against all earlier ones."""
 GROWTH_MAX = 1.2
-"""By what a batch becomes dearer beside the others from one measurement to the next, at most."""
+"""The most by which a batch can become more expensive than the others between two measurements."""
 CACHED_MIN, COLD_MAX = 0.9, 0.1
-"""From which part in the page cache on a batch is read at once, and up to which one a read tells of the disk."""
+"""A batch is read at once if the first part of it is cached; a read measures the disk up to the second part."""
 
 Interval = tuple[float, float]
 
@@ -35,34 +35,34 @@ class Transfers:
     intervals: list[Interval] = dataclasses.field(default_factory=list)
 
     def add(self, nbytes: int, begin: float, seconds: float) -> None:
-        """Count one."""
+        """Add one transfer."""
         self.nbytes += nbytes
         self.intervals.append((begin, begin + seconds))
 
     @property
     def seconds(self) -> float:
-        """Return those of all, one after the other."""
+        """Return the sum of their seconds."""
         return sum(end - begin for begin, end in self.intervals)
 
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """What one rank tells the others at the end of an iteration.
+    """The report of one rank to the others at the end of an iteration.
 
     Attributes:
         node: of the rank.
-        computing: seconds of each of its batches; NaN of those that it did not compute.
-        cached: part of each in the page cache when it was read; NaN of those that it did not read.
-        using: seconds that its program took; NaN where it left the loop early.
-        cold, warm, written: reads that the disk served, those that the page cache did, and writes.
-        places: where its batches are.
+        computing: seconds of each of its batches; NaN for those that it did not compute.
+        cached: part of each in the page cache when it was read; NaN for those that it did not read.
+        using: seconds of its program; NaN if it left the loop early.
+        cold, warm, written: reads that the disk served, those that the page cache served, and writes.
+        places: of its batches.
         on_disk: whether each is in the file.
-        may_write: whether the file takes more.
-        memory_bytes: that may keep its batches.
+        may_write: whether the file can take more batches.
+        memory_bytes: the memory for its batches.
         seconds: of the iteration.
-        waited: of them, for the disk.
-        read_bytes: of the file.
-        is_conclusive: it was whole, and nothing was written in it: it shows what these places take.
+        waited: of these, for the disk.
+        read_bytes: bytes that were read from the file.
+        is_conclusive: the iteration was whole, without writes: its time is that of these places.
     """
 
     node: int
@@ -83,7 +83,7 @@ class Report:
 
 
 def union_seconds(intervals: Iterable[Interval]) -> float:
-    """Return how long at least one of them lasts."""
+    """Return the seconds in which at least one of the intervals runs."""
     total, until = 0.0, -np.inf
     for begin, end in sorted(intervals):
         total += max(0.0, end - max(begin, until))
@@ -96,9 +96,9 @@ class Prices:
 
     Args:
         nbytes: of each rank's batches.
-        cold: first guess of the seconds a byte that the disk takes.
-        warm: and the page cache.
-        computing: seconds of each rank's batches as far as they are known, else NaN.
+        cold: the first guess of the disk's seconds per byte.
+        warm: the same for the page cache.
+        computing: seconds of each rank's batches if they are known, else NaN.
     """
 
     def __init__(
@@ -114,23 +114,23 @@ class Prices:
         self._using = [float("nan")] * len(nbytes)
 
     def learn(self, reports: Sequence[Report]) -> None:
-        """Take in what all ranks measured."""
+        """Add the measurements of all ranks."""
         for rank, report in enumerate(reports):
             self._computing[rank] = _computing(self._computing[rank], report.computing)
             seen = ~np.isnan(report.cached)
             self._cached[rank][seen] = report.cached[seen]
-            self._cached[rank][~report.on_disk] = 0.0  # what is not known to be cached is not taken for cached
+            self._cached[rank][~report.on_disk] = 0.0  # not known to be cached, so assumed not to be
             self._using[rank] = float(_mixed(np.array(self._using[rank]), np.array(report.using)))
         cold = seconds_a_byte([(report.node, report.cold) for report in reports])
         written = seconds_a_byte([(report.node, report.written) for report in reports])
         if cold is not None:
-            # A first measurement replaces the guess.
+            # The first measurement replaces the guess.
             self.cold = cold if not self.is_measured else float(_weighed(self.cold, cold))
             self.is_measured = True
         elif written is not None and not self.is_measured:
-            self.cold = written  # until something is read, as long as writing takes
+            self.cold = written  # until something is read, the time of writing is used
         warm_bytes = sum(report.warm.nbytes for report in reports)
-        if warm_bytes:  # each rank copies by its own processor
+        if warm_bytes:  # each rank copies on its own processor
             self.warm = float(_weighed(self.warm, sum(report.warm.seconds for report in reports) / warm_bytes))
 
     @property
@@ -139,7 +139,7 @@ class Prices:
         return any(not np.isnan(seconds).all() for seconds in self._computing)
 
     def computing_of(self, rank: int) -> Seconds:
-        """Return the seconds of each batch of a rank; those that nobody knows as the others take a byte."""
+        """Return the seconds of each batch of a rank; unknown ones get the others' seconds per byte."""
         known = self._computing[rank]
         if not np.isnan(known).any():
             return known
@@ -148,7 +148,7 @@ class Prices:
         return np.where(np.isnan(known), self._nbytes[rank] * (seconds / max(nbytes, 1)), known)
 
     def batches_of(self, rank: int, memory_bytes: int, places: Places) -> RankBatches:
-        """Return a rank's batches with what they take."""
+        """Return a rank's batches with their times."""
         nbytes, cached = self._nbytes[rank], self._cached[rank]
         at_once = cached >= CACHED_MIN
         reading = np.where(at_once, 0.0, nbytes * (1 - cached) * self.cold)
@@ -158,16 +158,16 @@ class Prices:
 
 
 def _mixed(old: Seconds, new: Seconds) -> Seconds:
-    """Return each new value weighed with the old one; either where the other is NaN."""
+    """Return the weighted mean of old and new values; the other value if one is NaN."""
     both = _weighed(old, new)
     return np.where(np.isnan(new), old, np.where(np.isnan(old), new, both))
 
 
 def _computing(old: Seconds, new: Seconds) -> Seconds:
-    """Return the seconds of each batch: of all together what was measured last and before, half of each.
+    """Return the seconds of each batch: the mean of the last measurement and the earlier ones.
 
-    What a batch takes of them is the lesser of both: one that took far longer was disturbed. One that was not computed
-    now has become dearer or cheaper as the others have.
+    For a single batch, the smaller value counts: one that took far longer was disturbed. Batches that were not computed
+    this time change by the same factor as the others.
     """
     both = ~np.isnan(old) & ~np.isnan(new)
     before, now = float(old[both].sum()), float(new[both].sum())
@@ -185,9 +185,9 @@ def _weighed(old: float | Seconds, new: float | Seconds) -> float | Seconds:
 
 
 def seconds_a_byte(transfers: Sequence[tuple[int, Transfers]]) -> float | None:
-    """Return the seconds a byte of the disk: of the bytes of all ranks while any of them was served.
+    """Return the disk's seconds per byte: for the bytes of all ranks, while any of them was served.
 
-    Clocks of different nodes cannot be compared: the node that was served longest counts.
+    Clocks of different nodes cannot be compared: the node with the longest service time counts.
     """
     nbytes = sum(one.nbytes for _, one in transfers)
     if nbytes == 0:

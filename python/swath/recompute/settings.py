@@ -1,4 +1,4 @@
-"""How much memory and disk may keep batches: the arguments `memory` and `disk`, checked."""
+"""Checks the arguments `memory` and `disk`: how much memory and disk may keep batches."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from swath.recompute.choice import DiskLimit
 
 MIB = 1 << 20
 AUTO_PART = 4
-"""Memory that is "auto": a quarter of what is available, divided by the ranks of the node."""
+""""auto" memory: a quarter of the available memory, divided by the ranks of the node."""
 MEMORY_WHEN_UNKNOWN = 256 * MIB
 BUFFERED_BATCHES = 4
 BUFFER_MIN = 4 * MIB
@@ -25,8 +25,8 @@ class Memory:
     """Memory of one rank.
 
     Attributes:
-        keep_bytes: that may keep batches.
-        buffer_bytes: for batches read ahead, and as many for those written behind.
+        keep_bytes: for kept batches.
+        buffer_bytes: for batches that are read ahead, and the same for those written behind.
     """
 
     keep_bytes: int
@@ -34,7 +34,7 @@ class Memory:
 
     @staticmethod
     def of(budget: int, largest: int, *, with_file: bool) -> Memory:
-        """Divide a budget. Buffers hold at least one batch each, whatever the budget."""
+        """Divide a budget. Buffers have space for at least one batch each, with any budget."""
         if not with_file:
             return Memory(budget, 0)
         buffer = max(largest, min(BUFFERED_BATCHES * largest, max(budget // BUFFER_PART, BUFFER_MIN)))
@@ -42,7 +42,7 @@ class Memory:
 
 
 def checked_memory(memory: Any) -> int | None:
-    """Return the bytes that may be used; None for "auto". Raises ArgumentError."""
+    """Return the budget in bytes; None for "auto". Raises ArgumentError."""
     if memory == "auto":
         return None
     if memory == 0 and not isinstance(memory, bool):
@@ -59,7 +59,7 @@ def memory_of(memory: int | None, ranks: Ranks) -> int:
 
 
 def disk_limit(disk: Any, nbytes: int) -> DiskLimit:
-    """Return how much of so many bytes goes to disk. Raises ArgumentError."""
+    """Return the limit of `nbytes` bytes on disk. Raises ArgumentError."""
     if isinstance(disk, str) and disk == "auto":
         return DiskLimit(nbytes)
     if isinstance(disk, str):

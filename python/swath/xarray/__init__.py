@@ -1,4 +1,4 @@
-"""xarray and dask: `xr.open_dataset(path, engine="swath")`, and `ds.swath.to_file(path)` where this is imported."""
+"""xarray and dask: `xr.open_dataset(path, engine="swath")`; an import of this module adds `ds.swath.to_file(path)`."""
 
 from swath.xarray.accessor import register
 from swath.xarray.backend import SwathBackendEntrypoint

@@ -1,4 +1,4 @@
-"""`ds.swath.to_file(path)`: what `import swath.xarray` adds to xarray's data sets."""
+"""`ds.swath.to_file(path)`: the method that `import swath.xarray` adds to xarray's data sets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from swath.xarray.write import WriteOptions, write
 
 
 class DatasetAccessor:
-    """What Swath does with a data set."""
+    """Swath's methods of a data set."""
 
     def __init__(self, data_set: xr.Dataset) -> None:
         self._data_set = data_set
@@ -36,32 +36,32 @@ class DatasetAccessor:
     ) -> Any:
         """Write the data set into a file, encoded as xarray does by the CF conventions.
 
-        A new file gets its name when it is complete. What dask computes is computed and written block by block.
+        A new file gets its name when it is complete. Dask arrays are computed and written block by block.
 
         Args:
-            path: the file. Its suffix says the format where `format` does not.
+            path: the file. Its suffix gives the format if `format` does not.
             format: see `swath.create_file`.
-            mode: "w-" for a new file, "w" to replace one that exists, "a" to add to it: new variables, and the values
-                of those that are there in the same shape, encoded as they are there. By default "w-", and "a" with
-                `append_dim`.
-            group: path of the group that it is written to.
-            encoding: by variable, how it is stored: `dtype`, `_FillValue`, `scale_factor`, `units`, … as in xarray;
-                of HDF5 and netCDF-4 `chunksizes`, `zlib`, `complevel`, `shuffle`, `fletcher32`, `compression`; of Zarr
+            mode: "w-" for a new file, "w" to replace an existing one, "a" to add to one: new variables, and new values
+                for existing variables of the same shape, with the encoding of the file. The default is "w-", and "a"
+                with `append_dim`.
+            group: path of the group for the data set.
+            encoding: by variable, its storage: `dtype`, `_FillValue`, `scale_factor`, `units`, … as in xarray; for HDF5
+                and netCDF-4 `chunksizes`, `zlib`, `complevel`, `shuffle`, `fletcher32`, `compression`; for Zarr
                 `chunks`, `shards`, `compressors`.
-            unlimited_dims: dimensions that may grow; by default those that grow in the file that it was opened from.
-                Of a new netCDF-4 or HDF5 file they may be any of a variable, else its first one.
-            append_dim: the dimension, the first one of its variables, along which the data set is appended to a file
-                that exists, as with `to_zarr`; where there is none it is made, with that dimension unlimited. What is
-                appended has all variables that the file has along it, and the dimensions, types and encodings of these;
-                the other coordinates have the same values as in the file.
-            memory: how much of what dask computes is in memory at a time: bytes, or "2GiB". At least one dask chunk.
+            unlimited_dims: dimensions that may grow; the default is those that grow in the file of the data set. In a
+                new netCDF-4 or HDF5 file any dimension of a variable may grow, in other formats its first one.
+            append_dim: the dimension, the first one of its variables, along which the data set is appended to an
+                existing file, as with `to_zarr`; without a file, a new one is made in which the dimension is unlimited.
+                The appended data must have all variables that the file has along it, and their dimensions, types and
+                encodings; the other coordinates must have the values of the file.
+            memory: the most bytes of computed dask data in memory: bytes, or "2GiB". At least one dask chunk.
             compute: False returns a `dask.delayed.Delayed` that writes the file when it is computed.
 
         Raises:
             ExistsError: the file exists, in mode "w-".
-            ArgumentError: what the format cannot store; in mode "a" also what a variable that is there cannot hold, an
-                encoding that is not its own, and data that are read from what they overwrite; so little memory that
-                chunks of the file would be decoded and encoded more than four times.
+            ArgumentError: data that the format cannot store; in mode "a" also values that an existing variable cannot
+                hold, an encoding that differs from it, and data that are read from what they overwrite; a memory so
+                small that chunks of the file would be decoded and encoded more than four times.
             StoreError: the system refuses.
         """
         name = (group or "").strip("/")
@@ -71,7 +71,7 @@ class DatasetAccessor:
 
 
 class TreeAccessor:
-    """What Swath does with a tree of data sets."""
+    """Swath's methods of a tree of data sets."""
 
     def __init__(self, tree: xr.DataTree) -> None:
         self._tree = tree
@@ -101,7 +101,7 @@ class TreeAccessor:
             compute: see there.
 
         Raises:
-            ArgumentError: also for an encoding of a group that is not there.
+            ArgumentError: also for an encoding of a group that does not exist.
         """
         top = self._tree
         groups = {

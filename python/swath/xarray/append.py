@@ -1,8 +1,8 @@
-"""Data sets appended to the variables of a file that grow: `ds.swath.to_file(path, append_dim="time")`.
+"""Appends data sets to the variables of a file that grow: `ds.swath.to_file(path, append_dim="time")`.
 
-All is checked before anything is written. The rows have been written when the dimension becomes longer, for all
-variables that lie along it; where something fails before, the file is as it was, but for the values of variables that
-do not lie along the dimension.
+All checks come before the first write. The dimension becomes longer after the rows were written, for all variables
+along it. If an error comes before, the file is as it was, except for values of variables that are not along the
+dimension.
 """
 
 from __future__ import annotations
@@ -24,31 +24,31 @@ from swath.xarray.written import Written, values_for, write_blocks
 
 
 class Appended(NamedTuple):
-    """A variable whose rows are appended to an array."""
+    """A variable with rows to append to an array."""
 
     array: Array
     variable: EncodedVariable
     first: int
-    """The row that its own first row becomes."""
+    """The row of the array for its own first row."""
 
     @property
     def last(self) -> int:
-        """Return how many rows the array has then."""
+        """Return the number of rows of the array afterwards."""
         return self.first + int(self.variable.data.shape[0])
 
     @property
     def words(self) -> str:
-        """Return what is done, for other ranks and for messages."""
+        """Return a description for other ranks and for messages."""
         return f"append {self.last - self.first} rows to {self.array.path}:{self.array.variable}"
 
 
 def rows_of(file: File, groups: Sequence[EncodedGroup], dimension: str) -> list[Appended]:
-    """Return what of the data sets lies along the dimension, and where it goes; nothing has been written.
+    """Return the variables along the dimension, and their positions; nothing is written yet.
 
-    Raises ArgumentError where the data sets do not go on with what the file has: its dimensions, its types, its
-    encodings, all of its variables along the dimension.
+    Raises ArgumentError if the data sets do not continue the file: its dimensions, its types, its encodings, and all of
+    its variables along the dimension.
     """
-    file.sync()  # all variables have the rows that their dimension has
+    file.sync()  # all variables get the rows of their dimension
     appended = [one for group in groups for one in _appended(file, group, dimension)]
     if not appended:
         raise ArgumentError(f"append_dim={dimension!r}: no variable of the data set lies along it")
@@ -57,9 +57,9 @@ def rows_of(file: File, groups: Sequence[EncodedGroup], dimension: str) -> list[
 
 
 def others(file: File, groups: Sequence[EncodedGroup], dimension: str) -> list[EncodedGroup]:
-    """Return the groups with what does not lie along the dimension and is still to be written.
+    """Return the groups with the variables that are not along the dimension, and must still be written.
 
-    Raises ArgumentError for a coordinate of another dimension that is not as the file has it.
+    Raises ArgumentError for a coordinate of another dimension that differs from the file's.
     """
     rest = [
         dataclasses.replace(group, variables=tuple(v for v in group.variables if dimension not in v.dimensions))
@@ -69,7 +69,7 @@ def others(file: File, groups: Sequence[EncodedGroup], dimension: str) -> list[E
 
 
 def append(file: File, appended: Sequence[Appended], budget: int) -> None:
-    """Append what `rows_of` returned, within `budget` bytes. Where that fails, the file has the rows that it had."""
+    """Append the result of `rows_of`, within `budget` bytes. After an error, the file has its old rows."""
     opened = file._file
     begun: list[Appended] = []
     try:
@@ -114,7 +114,7 @@ def _appended(file: File, group: EncodedGroup, dimension: str) -> Iterator[Appen
 
 
 def _fitting(array: Array, variable: EncodedVariable) -> EncodedVariable:
-    """Return a variable whose rows the array can have; ArgumentError where it cannot."""
+    """Return a variable whose rows fit the array; otherwise raise ArgumentError."""
     text = _padded(array, variable)
     name = f"{array.path}: {array.variable}"
     if array.dimensions != text.dimensions:
@@ -135,7 +135,7 @@ def _fitting(array: Array, variable: EncodedVariable) -> EncodedVariable:
 
 
 def _padded(array: Array, variable: EncodedVariable) -> EncodedVariable:
-    """Return characters of shorter texts with zero bytes up to the length of those in the file."""
+    """Return characters of shorter texts with zero bytes up to the length in the file."""
     data = variable.data
     is_of_characters = data.dtype == array.dtype == np.dtype("S1") and data.ndim == array.ndim > 1
     if not is_of_characters or variable.dimensions[:-1] != array.dimensions[:-1]:
@@ -170,7 +170,7 @@ def _refuse_left_out(file: File, groups: Sequence[EncodedGroup], dimension: str,
 
 
 def _others(file: File, group: EncodedGroup) -> Iterator[EncodedVariable]:
-    """Yield the variables that are still to be written; coordinates must be those that the file has."""
+    """Yield the variables that must still be written; coordinates must be equal to those of the file."""
     for variable in group.variables:
         name = group.path_of(variable)
         if name in file and variable.dimensions == (variable.name,):

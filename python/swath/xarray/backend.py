@@ -23,11 +23,11 @@ DECODERS = (
     "decode_coords",
     "decode_timedelta",
 )
-"""What xarray hands on to its own decoding."""
+"""The options for xarray's own decoding."""
 
 
 class SwathBackendEntrypoint(BackendEntrypoint):  # type: ignore[misc]
-    """Opens netCDF classic, netCDF-4, HDF5 and Zarr files, whose arrays are read by Swath when they are needed."""
+    """Opens netCDF classic, netCDF-4, HDF5 and Zarr files; Swath reads their arrays when they are needed."""
 
     description: ClassVar[str] = "Open netCDF, HDF5 and Zarr files with Swath's parallel engines"
     open_dataset_parameters: ClassVar[tuple[str, ...]] = ("filename_or_obj", "drop_variables", "group", *DECODERS)
@@ -45,15 +45,15 @@ class SwathBackendEntrypoint(BackendEntrypoint):  # type: ignore[misc]
 
         Args:
             filename_or_obj: the file, or the folder of a Zarr store: str, bytes or os.PathLike.
-            drop_variables: names of those to leave out.
+            drop_variables: names of variables to leave out.
             group: path of the group.
             **decoders: `DECODERS`, see `xarray.open_dataset`.
 
         Raises:
             NotFoundError: there is no such file, or no such group.
-            FormatError: the file is truncated, or of no format that Swath knows; a variable has attributes that cannot
-                be decoded.
-            ArgumentError: what is no path: a URL, an open file, bytes of a file.
+            FormatError: the file is truncated, or of an unknown format; a variable has attributes that cannot be
+                decoded.
+            ArgumentError: the argument is no path: a URL, an open file, bytes of a file.
         """
         path = local_path(filename_or_obj)
         stores = SwathDataStore.of_groups(path, group)
@@ -91,9 +91,9 @@ class SwathBackendEntrypoint(BackendEntrypoint):  # type: ignore[misc]
         return tree
 
     def guess_can_open(self, filename_or_obj: Any) -> bool:
-        """Return whether this is a file that Swath knows by its first bytes, for `open_dataset` without an engine.
+        """Return whether Swath knows the file by its first bytes, for `open_dataset` without an engine.
 
-        xarray asks its own engines of netCDF before; Zarr stores are left to the zarr package where it is installed.
+        xarray asks its own netCDF engines first; Zarr stores are left to the zarr package if it is installed.
         """
         try:
             path = local_path(filename_or_obj)
@@ -107,7 +107,7 @@ class SwathBackendEntrypoint(BackendEntrypoint):  # type: ignore[misc]
 def _opened(
     path: str, store: SwathDataStore, drop_variables: str | Iterable[str] | None, decoders: dict[str, Any]
 ) -> xr.Dataset:
-    """Return one group, decoded by xarray. Raises FormatError for what it cannot decode."""
+    """Return one group, decoded by xarray. Raises FormatError if xarray cannot decode it."""
     dropped = {drop_variables} if isinstance(drop_variables, str) else set(drop_variables or ())
     variables = {name: variable for name, variable in store.get_variables().items() if name not in dropped}
     for name, variable in variables.items():
@@ -118,19 +118,19 @@ def _opened(
         raise
     except TypeError as error:
         if "unexpected keyword argument" in str(error):
-            raise  # which the caller has given
+            raise  # an error of the caller's argument
         raise decodable.failed(path, variables, decoders, error) from error
     except Exception as error:
         raise decodable.failed(path, variables, decoders, error) from error
 
 
 def _path_from(top: str, group: str) -> str:
-    """Return the path of a group as xarray's other engines do: absolute, or relative to the top one that is given."""
+    """Return the path of a group as xarray's other engines do: absolute, or relative to the given top group."""
     return (group[len(top) :].strip("/") or ".") if top else f"/{group}"
 
 
 def local_path(given: Any) -> str:
-    """Return the absolute path of a file, with "~" resolved. Raises ArgumentError for what is none."""
+    """Return the absolute path of a file, with "~" resolved. Raises ArgumentError if the argument is no path."""
     if isinstance(given, memoryview) or (isinstance(given, bytes) and given.startswith((b"CDF", b"\x89HDF"))):
         raise ArgumentError("open_dataset: these are the bytes of a file; Swath reads files: write them to one")
     return os.path.abspath(os.path.expanduser(formats.checked_path(given)))

@@ -1,8 +1,8 @@
-"""In which blocks the arrays of a data set are computed and written, within a budget of memory. Pure.
+"""Cuts the arrays of a data set into blocks that are computed and written within a budget of memory. Pure.
 
 blocks = blocks_of(Blocked((8, 6), 8, source=((4, 4), (3, 3)), chunk=(2, 6)), 200)
 # [(0:4, 0:6), (4:8, 0:6)]: whole chunks of the source and of the file
-batches([blocks, …], sizes, budget)         # which are computed at a time
+batches([blocks, …], sizes, budget)         # the blocks that are computed together
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import NamedTuple
 from swath.errors import ArgumentError
 
 RECODINGS_MAX = 4
-"""How often a chunk of the file may be decoded and encoded again while its parts are written."""
+"""The most times that a chunk of the file may be decoded and encoded again while its parts are written."""
 
 Block = tuple[slice, ...]
 Cuts = tuple[int, ...]
-"""Where blocks begin along a dimension, and last where they end."""
+"""The begins of blocks along a dimension, and the end of the last one."""
 
 
 class Blocked(NamedTuple):
@@ -29,10 +29,10 @@ class Blocked(NamedTuple):
     Attributes:
         shape: in elements.
         itemsize: bytes of an element.
-        source: lengths of the chunks that it is computed in, along each dimension; None for what is in memory.
-        chunk: of the file, in elements; None where it has none.
-        first: the row of the file's array that its first row becomes.
-        is_coded: whether a part of a chunk is written by decoding and encoding the chunk.
+        source: lengths of the dask chunks along each dimension; None for an array in memory.
+        chunk: of the file, in elements; None if it has none.
+        first: the row of the file's array for its first row.
+        is_coded: whether a write of a part of a chunk decodes and encodes the chunk.
     """
 
     shape: tuple[int, ...]
@@ -43,7 +43,7 @@ class Blocked(NamedTuple):
     is_coded: bool = False
 
     def into_chunk(self, axis: int) -> int:
-        """Return how many elements of a chunk lie before the first element, along an axis."""
+        """Return the number of elements of a chunk before the first element, along an axis."""
         return self.first % self.chunk[0] if self.chunk and axis == 0 else 0
 
 
@@ -56,10 +56,10 @@ class ArrayBlock(NamedTuple):
 
 
 def blocks_of(array: Blocked, budget: int) -> list[Block]:
-    """Return blocks that together are the array, in C order, none twice.
+    """Return blocks that cover the array once, in C order.
 
-    No chunk of the source is in two blocks: each is computed once. Chunks of the file are whole where the budget, in
-    bytes, lets so much be in memory. What is in memory is cut between chunks of the file.
+    No chunk of the source is in two blocks: each is computed once. Chunks of the file are whole if the budget, in
+    bytes, allows it. An array in memory is cut between chunks of the file.
     """
     if 0 in array.shape:
         return []
@@ -68,7 +68,7 @@ def blocks_of(array: Blocked, budget: int) -> list[Block]:
 
 
 def refuse_recoding(name: str, array: Blocked, budget: int) -> None:
-    """Raise ArgumentError where the blocks of a budget would have a chunk coded more than `RECODINGS_MAX` times."""
+    """Raise ArgumentError if a chunk would be coded more than `RECODINGS_MAX` times with this budget."""
     times = recodings(array, budget)
     if not array.is_coded or times <= RECODINGS_MAX:
         return
@@ -81,7 +81,7 @@ def refuse_recoding(name: str, array: Blocked, budget: int) -> None:
 
 
 def recodings(array: Blocked, budget: int) -> int:
-    """Return how many blocks of a budget a chunk of the file has at most."""
+    """Return the most blocks that touch one chunk of the file, with this budget."""
     if array.chunk is None or 0 in array.shape:
         return 1
     return math.prod(_most_blocks(array, axis, cuts) for axis, cuts in enumerate(_cuts(array, budget)))
@@ -105,7 +105,7 @@ def _cuts_of_source(array: Blocked) -> list[Cuts]:
 
 
 def _common_cuts(array: Blocked, cuts: list[Cuts]) -> list[Cuts]:
-    """Return those of the cuts at which a chunk of the file ends, too."""
+    """Return the cuts at which a chunk of the file ends, too."""
     found = []
     for axis, (chunk, along) in enumerate(zip(array.chunk or (), cuts, strict=True)):
         before = array.into_chunk(axis)
@@ -114,9 +114,9 @@ def _common_cuts(array: Blocked, cuts: list[Cuts]) -> list[Cuts]:
 
 
 def _cuts_of_chunks(array: Blocked, budget: int) -> list[Cuts]:
-    """Cut between chunks of the source: where chunks of the file end, too, along as many dimensions as can be.
+    """Cut between chunks of the source: along as many dimensions as possible where chunks of the file end, too.
 
-    Along the others as many chunks of the source are one block as the budget holds.
+    Along the others, a block has as many chunks of the source as the budget allows.
     """
     cuts = _cuts_of_source(array)
     if array.chunk is None:
@@ -133,7 +133,7 @@ def _cuts_of_chunks(array: Blocked, budget: int) -> list[Cuts]:
 
 
 def _joined(cuts: Cuts, common: Cuts, longest: int) -> Cuts:
-    """Return fewer cuts: blocks are no longer than that where they need not be, and end at common cuts where they can.
+    """Return fewer cuts: blocks are at most `longest` if possible, and end at common cuts if possible.
 
     >>> _joined((0, 1, 2, 3, 4, 5, 6), (0, 3, 6), 4), _joined((0, 1, 2, 3, 4, 5, 6), (0, 6), 4)
     ((0, 3, 6), (0, 4, 6))
@@ -147,12 +147,12 @@ def _joined(cuts: Cuts, common: Cuts, longest: int) -> Cuts:
 
 
 def _largest(cuts: Sequence[Cuts]) -> int:
-    """Return how many elements the largest block has."""
+    """Return the number of elements of the largest block."""
     return math.prod(max(end - begin for begin, end in itertools.pairwise(c)) for c in cuts)
 
 
 def _cuts_of_memory(array: Blocked, budget: int) -> list[Cuts]:
-    """Cut along the first dimension; along the next one too where a row of chunks is more than the budget."""
+    """Cut along the first dimension; along the next one, too, if a row of chunks is more than the budget."""
     chunk = array.chunk or (1,) * len(array.shape)
     cuts: list[Cuts] = []
     for axis, length in enumerate(array.shape):
@@ -169,10 +169,10 @@ def _count(array: Blocked, axis: int, chunk: int) -> int:
 
 
 def batches(arrays: Sequence[Blocked], budget: int) -> Iterator[list[ArrayBlock]]:
-    """Return all blocks of all arrays, those that are computed at a time together: as many as the budget holds.
+    """Yield the blocks of all arrays in groups that are computed together: as many as the budget allows.
 
-    They go through all arrays side by side, so that what several are made of is computed once where it can be. Blocks
-    of one array come in C order.
+    The groups go through all arrays at the same time, so that common inputs are computed once if possible. Blocks of
+    one array are in C order.
     """
     places = []
     for number, array in enumerate(arrays):

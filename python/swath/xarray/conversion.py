@@ -1,4 +1,4 @@
-"""`a.to_dask()` and `a.to_xarray()`: an open array as what dask and xarray compute with, read when they need it."""
+"""`a.to_dask()` and `a.to_xarray()`: an open array for computations with dask and xarray, read when it is needed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import dask.array
 
 OPEN_MAX = 64
-"""How many arrays a process keeps open for tasks that other processes send."""
+"""The number of arrays that a process keeps open for tasks from other processes."""
 
 
 # ---- dask ------------------------------------------------------------------------------------------------------------
@@ -40,7 +40,7 @@ def to_dask(array: Array | Decoded, chunks: Any) -> dask.array.Array:
     stored = array.chunks or ()
     source = Shared(array, token)
     if chunks is None:
-        # Several chunks of the file a task, as many as dask's configuration takes to be right.
+        # A task has several chunks of the file, about as many as dask's configuration suggests.
         chunks = dask.array.core.normalize_chunks(
             "auto", array.shape, dtype=array.dtype, previous_chunks=stored or None
         )
@@ -49,7 +49,7 @@ def to_dask(array: Array | Decoded, chunks: Any) -> dask.array.Array:
 
 
 class Shared:
-    """An array that a process opens once, however many tasks bring it."""
+    """An array that a process opens once for any number of tasks."""
 
     def __init__(self, array: Array | Decoded, token: str) -> None:
         self.array = array
@@ -68,7 +68,7 @@ class Shared:
 
 
 class _Opened:
-    """The arrays that a process has opened for tasks: the same one for each token, by any of its threads."""
+    """The arrays that a process has opened for tasks: one for each token, for all of its threads."""
 
     def __init__(self) -> None:
         self._arrays: OrderedDict[str, Shared] = OrderedDict()
@@ -85,7 +85,7 @@ class _Opened:
 
 
 _opened: dict[int, _Opened] = {}
-"""By process: a forked child has its own, since a thread of its parent may have been opening an array."""
+"""For each process: a forked child has its own, since a thread of its parent may have been opening an array."""
 
 
 def _shared(token: str, opener: Callable[..., Any], arguments: tuple[Any, ...]) -> Shared:
@@ -111,7 +111,7 @@ def to_xarray(array: Array | Decoded) -> xr.DataArray:
 
 
 class _AlreadyOpen:
-    """Arrays that are open, in place of what opens a file."""
+    """Arrays that are already open, instead of a file manager."""
 
     def __init__(self, arrays: dict[str, Array]) -> None:
         self._arrays = arrays
@@ -123,7 +123,7 @@ class _AlreadyOpen:
 
 
 def _with_coordinates(path: str, group: str, name: str, *, is_decoded: bool) -> xr.Dataset:
-    """Return a data set of one variable and its coordinates, which are decoded; it is too with `is_decoded`."""
+    """Return a data set of one variable and its decoded coordinates; `is_decoded`: decode the variable, too."""
     stores = SwathDataStore.of_groups(path, "")
     variable = stores[group].get_variables()[name]
     found = {name: variable}
@@ -143,6 +143,6 @@ def _with_coordinates(path: str, group: str, name: str, *, is_decoded: bool) -> 
 
 
 def _upwards(group: str) -> list[str]:
-    """Return a group and those that it is in, the innermost first."""
+    """Return a group and the groups above it, the innermost first."""
     parts = group.split("/") if group else []
     return ["/".join(parts[:count]) for count in range(len(parts), -1, -1)]

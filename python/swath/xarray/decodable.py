@@ -1,6 +1,6 @@
-"""What xarray cannot decode of a file: refused with the file, the variable and the attribute, before it is tried.
+"""Attributes that xarray cannot decode: errors with the file, the variable and the attribute, before the decoding.
 
-xarray raises whatever it meets such attributes by, and some of it when elements are read.
+xarray raises different exceptions for such attributes, some of them only when elements are read.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from xarray import conventions
 from swath.errors import Error, FormatError
 
 Decoders = Mapping[str, Any]
-"""The arguments of `xarray.open_dataset` by which decoding is left out."""
+"""The arguments of `xarray.open_dataset` that switch decoding off."""
 
 
 def check(path: str, name: str, variable: xr.Variable, decoders: Decoders) -> None:
-    """Raise FormatError for an attribute that decoding uses and that cannot mean what it is to say."""
+    """Raise FormatError for an attribute that decoding uses and that is not valid."""
     rules = {**_RULES, **_RULES_OF_ALL} if decoders.get("decode_coords") == "all" else _RULES
     for attribute, (decoder, is_right, expected) in rules.items():
         value = variable.attrs.get(attribute)
@@ -38,14 +38,14 @@ def check(path: str, name: str, variable: xr.Variable, decoders: Decoders) -> No
 
 
 def failed(path: str, variables: Mapping[str, xr.Variable], decoders: Decoders, error: Exception) -> Error:
-    """Return what is said where decoding has failed: which variable it was."""
+    """Return the error for a failed decoding, with the name of the variable."""
     for name, variable in variables.items():
         words = {of: decoders[of] for of in ("mask_and_scale", "decode_times", "concat_characters") if of in decoders}
         try:
             conventions.decode_cf_variables(
                 {name: variable}, {}, **{"mask_and_scale": True, "decode_times": True, **words}, decode_coords=False
             )
-        except Exception as again:  # noqa: BLE001 - whatever xarray has
+        except Exception as again:  # noqa: BLE001 - xarray raises many types
             return FormatError(f"{path}: xarray cannot decode variable {name}: {again or type(again).__name__}")
     return FormatError(f"{path}: xarray cannot make a data set of it: {type(error).__name__}: {error}")
 
@@ -84,5 +84,5 @@ _RULES_OF_ALL = dict.fromkeys(
     ("grid_mapping", "bounds", "ancillary_variables", "cell_measures", "formula_terms"),
     ("decode_coords", _is_text, "names of variables, as one text"),
 )
-"""Where decode_coords is "all"."""
+"""If decode_coords is "all"."""
 _SCALED_KINDS = "biufcmM"

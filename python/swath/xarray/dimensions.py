@@ -1,4 +1,4 @@
-"""Names for dimensions that a file does not name, as the netCDF library invents them: "phony_dim_0", "phony_dim_1"."""
+"""Names for unnamed dimensions, as the netCDF library invents them: "phony_dim_0", "phony_dim_1"."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ Names = dict[str, tuple[str, ...]]
 
 
 def names_of_dimensions(contents: Contents, path: str) -> Names:
-    """Return the dimensions of all variables. Those without a name share one where they are as long, in one group.
+    """Return the dimensions of all variables. In one group, unnamed dimensions of the same length share a name.
 
-    Two of one variable never share one. Groups come before those that they are in, as in the netCDF library. A name
-    of another length is not used, with a warning (UserWarning).
+    Two dimensions of one variable never share a name. Groups precede those above them, as in the netCDF library. If a
+    name has another length, it is not used, and there is a warning (UserWarning).
     """
     numbers = itertools.count(sum(len(group.dimensions) for group in contents.groups.values()))
     own: dict[str, list[Variable]] = {group: [] for group in contents.groups}
@@ -35,7 +35,7 @@ def names_of_dimensions(contents: Contents, path: str) -> Names:
 
 
 def _fitting(contents: Contents, variable: Variable, lengths: dict[str, int]) -> tuple[list[str], list[str]]:
-    """Return the names of a variable's dimensions, "" for one that has another length, and what is wrong with these.
+    """Return the names of a variable's dimensions, "" for one of another length, and descriptions of these.
 
     Scales of HDF5 may be attached to dimensions of other lengths, and labels may be any text.
     """
@@ -53,7 +53,7 @@ def _fitting(contents: Contents, variable: Variable, lengths: dict[str, int]) ->
 
 
 def _completed(variable: Variable, names: list[str], known: dict[str, int], numbers: Iterator[int]) -> tuple[str, ...]:
-    """Return the names of a variable's dimensions; invented ones are added to those that its group knows."""
+    """Return the names of a variable's dimensions; invented names are added to those of its group."""
     for axis, length in enumerate(variable.shape):
         if not names[axis]:
             fitting = (name for name, known_length in known.items() if known_length == length and name not in names)
@@ -63,7 +63,7 @@ def _completed(variable: Variable, names: list[str], known: dict[str, int], numb
 
 
 def _inner_first(contents: Contents) -> list[str]:
-    """Return all groups, each after those in it, which are in their order."""
+    """Return all groups, each after the groups in it."""
     inside: dict[str, list[str]] = {group: [] for group in contents.groups}
     for group in contents.groups:
         if group:

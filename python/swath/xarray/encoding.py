@@ -1,7 +1,7 @@
-"""A data set as variables that a format can store: xarray's own encoding by the CF conventions, and what is stored how.
+"""A data set as variables that a format can store: xarray's own encoding by the CF conventions, and the storage.
 
 Text of variable length is stored as characters of fixed length: in netCDF and HDF5 along one more dimension, as xarray
-does in netCDF classic, in Zarr as fixed-length strings. Data stay lazy, but for text and objects.
+does in netCDF classic, in Zarr as fixed-length strings. Data stay lazy, except for text and objects.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from swath.xarray.storage import storage_of
 
 Encoding = Mapping[Hashable, Mapping[str, Any]]
 AsThere = Callable[[Hashable, xr.Variable, Mapping[str, Any]], xr.Variable]
-"""Returns a variable, by its name, with the encoding of its values in the file, but for what is given."""
+"""A function: returns a variable, by its name, with the encoding of the file, except for what is given."""
 
 _FEW_TYPES = {"int64": "i4", "uint64": "i4", "uint32": "i4", "uint16": "i2", "uint8": "i1", "bool": "i1"}
-"""Of CDF-1 and CDF-2: what xarray stores these as in netCDF 3, where all values fit."""
+"""For CDF-1 and CDF-2: the types that xarray uses in netCDF 3, if all values fit."""
 
 _UNITS_OF_TIME = ("days", "hours", "minutes", "seconds", "milliseconds", "microseconds", "nanoseconds")
 
 
 @dataclass(frozen=True)
 class Target:
-    """What is written to: its format, and whether it has the few types of CDF-1 and CDF-2."""
+    """The target: its format, and whether it has only the types of CDF-1 and CDF-2."""
 
     format: str
     has_few_types: bool = False
@@ -47,7 +47,7 @@ class EncodedVariable:
         data: a NumPy or dask array.
         dimensions: their names.
         attributes: without the fill value.
-        fill: where data are missing, or None.
+        fill: the value of missing data, or None.
         storage: `chunks`, `shards` and `codecs` of `File.create`.
     """
 
@@ -94,7 +94,7 @@ class EncodedGroup:
         return self.growing(variable)[:1] == (True,)
 
     def growing(self, variable: EncodedVariable) -> tuple[bool, ...]:
-        """Return which dimensions of a variable may grow; () where none may."""
+        """Return which dimensions of a variable may grow; () if none may."""
         found = tuple(name in self.unlimited for name in variable.dimensions)
         return found if any(found) else ()
 
@@ -153,7 +153,7 @@ class _Characters(WritableCFDataStore):  # type: ignore[misc]
 
 
 def _without_variable_length(variable: xr.Variable) -> xr.Variable:
-    """Return the variable without the wish for text of variable length, which files that hold such text leave in it."""
+    """Return the variable without the encoding for text of variable length, which files with such text set."""
     if variable.encoding.get("dtype") is str:
         variable = variable.copy(deep=False)
         del variable.encoding["dtype"]
@@ -161,7 +161,7 @@ def _without_variable_length(variable: xr.Variable) -> xr.Variable:
 
 
 def _checked_name(name: Hashable) -> str:
-    """Return the name; None is what xarray calls it. Raises ArgumentError for what is none."""
+    """Return the name; xarray uses None for no name. Raises ArgumentError for an invalid name."""
     if name is None:
         return str(NONE_VAR_NAME)
     if not isinstance(name, str) or not name or "/" in name:
@@ -191,13 +191,13 @@ def _is_of_time(units: Any) -> bool:
 
 
 def _without_missing_times(data: Any, fill: Any) -> Any:
-    """Return times with the fill value where they are missing, which in int64 is the lowest one of all."""
+    """Return times with the fill value for missing ones, which are the lowest value in int64."""
     missing = data == np.iinfo(np.int64).min
     return np.where(missing, fill, data) if missing.any() else data
 
 
 def _narrowed(data: Any, dtype: np.dtype[Any], name: Hashable) -> Any:
-    """Return the same values in a narrower type; ArgumentError, when they are computed, where they do not fit."""
+    """Return the same values in a narrower type; ArgumentError, when they are computed, if they do not fit."""
 
     def narrow(values: Any) -> Any:
         narrowed = values.astype(dtype)
@@ -215,7 +215,7 @@ def _checked_attributes(attributes: Mapping[Any, Any], where: str) -> dict[str, 
     for name in attributes:
         if not isinstance(name, str) or not name:
             raise ArgumentError(f"attributes of {where}: expected names that are text, not {name!r}")
-    # Bytes are text in files, and bytes that are none become what xarray's own engines make of them.
+    # Bytes are text in files; invalid bytes become what xarray's own engines make of them.
     return {
         name: value.decode("utf-8", "replace") if isinstance(value, bytes) and name != "_FillValue" else value
         for name, value in attributes.items()

@@ -1,6 +1,6 @@
-"""Values of variables that a file has already: encoded as those there, for a failure leaves some of both side by side.
+"""New values for existing variables, with the encoding of the file: after a failure, old and new values are mixed.
 
-What says how values are encoded stays what it is in the file; data sets that say nothing else are encoded by it.
+The attributes of the encoding stay as they are in the file; data sets without an encoding get it from the file.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ _TIME = ("units", "calendar")
 
 
 def encoded_as_there(variable: xr.Variable, array: Array, given: Mapping[str, Any]) -> xr.Variable:
-    """Return a variable whose encoding is the one that its values have in the file, but for what was `given`.
+    """Return a variable with the encoding of its values in the file, except for what is `given`.
 
-    Its data raise ArgumentError, when they are computed, for numbers that cannot be packed so.
+    Its data raise ArgumentError, when they are computed, for numbers that cannot be packed in this way.
     """
     own = _own_encoding(variable, array)
     kept = {name: value for name, value in variable.encoding.items() if name not in own}
     if any(name in own and name in variable.encoding for name in _PACKING):
-        kept.pop("dtype", None)  # of numbers that were packed, perhaps otherwise
+        kept.pop("dtype", None)  # the dtype of packed numbers, which may be packed differently
     words = {name: value for name, value in own.items() if value is not None}
     found = variable.copy(deep=False)
     found.encoding = {**kept, **words, **given}
@@ -51,25 +51,25 @@ def encoded_as_there(variable: xr.Variable, array: Array, given: Mapping[str, An
 
 
 def _own_encoding(variable: xr.Variable, array: Array) -> dict[str, Any]:
-    """Return how the file encodes values such as these, None for what it does not say."""
+    """Return the file's encoding of such values; None for what it does not define."""
     kind, attributes = variable.dtype.kind, array.attributes
     is_time = kind in "mM" or (kind == "O" and " since " in str(attributes.get("units")))
     names: list[str] = []
     if kind in "iufmM" or is_time:
         names += _PACKING
-    if (kind in "fc" and array.dtype.kind in "iufc") or is_time:  # whole numbers have none that is missing
+    if (kind in "fc" and array.dtype.kind in "iufc") or is_time:  # integers have no missing values
         names += _MISSING
     if is_time:
         names += _TIME
     own = {name: attributes.get(name) for name in names if name not in variable.attrs}
     if is_time or any(own.get(name) is not None for name in _PACKING):
-        # Floating-point numbers are packed as such, and become shorter when they are written.
+        # Floating-point numbers are packed as such, and converted when they are written.
         own["dtype"] = array.dtype.newbyteorder("=") if is_time or array.dtype.kind in "iu" else None
     return own
 
 
 def _packable(values: npt.NDArray[Any], where: str, dtype: np.dtype[Any], words: Mapping[str, Any]) -> npt.NDArray[Any]:
-    """Return numbers as they are, not whole ones; ArgumentError unless each has a whole number that stands for it."""
+    """Return the numbers, not rounded; ArgumentError unless each can be packed as an integer."""
     numbers = values.astype(np.result_type(values.dtype, "f4"), copy=False)
     scale, offset = float(words.get("scale_factor", 1)), float(words.get("add_offset", 0))
     fill = next((words[name] for name in _MISSING if name in words), None)
@@ -89,7 +89,7 @@ def _packable(values: npt.NDArray[Any], where: str, dtype: np.dtype[Any], words:
 
 
 def refuse_other_encoding(array: Array, variable: EncodedVariable) -> None:
-    """Raise ArgumentError where values are encoded otherwise than those in the file: some of these might stay."""
+    """Raise ArgumentError if the encoding differs from the file's: some old values might stay."""
     fill, there = variable.fill, array.attributes.get("_FillValue")
     if fill is not None and fill == fill and not _is_same(fill, there):  # NaN is read as missing anyway
         has = "no _FillValue" if there is None else f"_FillValue {there}"
@@ -99,7 +99,7 @@ def refuse_other_encoding(array: Array, variable: EncodedVariable) -> None:
         )
     for name in (*_PACKING, "missing_value", *_TIME):
         new, there = variable.attributes.get(name), array.attributes.get(name)
-        is_given = name in _PACKING or new is not None  # what is not said otherwise stays
+        is_given = name in _PACKING or new is not None  # the rest stays as it is in the file
         is_harmless = there is None and (name == "missing_value" or (name == "units" and " since " not in str(new)))
         if is_given and not is_harmless and not _is_same(new, there) and not _are_same_times(new, there):
             raise ArgumentError(
@@ -115,13 +115,13 @@ def _is_same(one: Any, other: Any) -> bool:
 
 
 def _are_same_times(one: Any, other: Any) -> bool:
-    """Return whether both are units of time from the same date: xarray leaves out "00:00:00" where it encodes again."""
+    """Return whether both are units of time since the same date: xarray omits "00:00:00" when it encodes again."""
     if not (isinstance(one, str) and isinstance(other, str)):
         return False
     (unit, since, date), (other_unit, _, other_date) = one.partition(" since "), other.partition(" since ")
     try:
         return bool(since) and unit == other_unit and _date(date) == _date(other_date)
-    except ValueError:  # no date that NumPy reads
+    except ValueError:  # NumPy cannot parse the date
         return False
 
 
@@ -141,9 +141,9 @@ def _named(array: Array) -> str:
 
 
 def without_fill(array: Array, variable: EncodedVariable) -> EncodedVariable:
-    """Return a variable whose data raise ArgumentError where they hold what stands for missing values in the file.
+    """Return a variable whose data raise ArgumentError if they contain the file's value for missing data.
 
-    Where the data set has that for missing values, too, they are as they were.
+    If the data set uses the same value for missing data, its data are unchanged.
     """
     there = array.attributes.get("_FillValue")
     if there is None or variable.fill is not None or array.dtype.kind not in "iufc" or np.isnan(there).any():
@@ -162,7 +162,7 @@ def _not_missing(values: npt.NDArray[Any], where: str, fill: Any) -> npt.NDArray
 
 
 def _checked(data: Any, check: Callable[[Any], Any], dtype: np.dtype[Any]) -> Any:
-    """Return NumPy or dask arrays of that dtype, which `check` returns or refuses, of dask when they are computed."""
+    """Return an array of that dtype whose elements `check` returns or refuses; for dask, when they are computed."""
     return check(data) if isinstance(data, (np.ndarray, np.generic)) else data.map_blocks(check, dtype=dtype)
 
 
@@ -170,12 +170,12 @@ def _checked(data: Any, check: Callable[[Any], Any], dtype: np.dtype[Any]) -> An
 
 
 def refuse_own_values(path: str, overwritten: Iterable[str], variables: Mapping[str, EncodedVariable]) -> None:
-    """Raise ArgumentError where data still have to be read from variables of the file that are overwritten meanwhile.
+    """Raise ArgumentError if data are read from variables of the file that are overwritten at the same time.
 
     Args:
         path: the file.
-        overwritten: names of its variables.
-        variables: all that is written, by name.
+        overwritten: names of its variables that are overwritten.
+        variables: all written variables, by name.
     """
     names = set(overwritten)
     for name, variable in variables.items() if names else ():

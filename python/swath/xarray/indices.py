@@ -3,7 +3,7 @@
     read_outer(a, (slice(None), np.array([3, 4, 900]), 7))      # two boxes: columns 3 to 4, and 900
     read_points(a, (slice(None), np.array([3, 4]), np.array([7, 9])))      # two boxes: columns (3, 7) and (4, 9)
 
-One operation means that a coded chunk is decoded once, however many boxes lie in it, and the planner sees all of it.
+In one operation, a coded chunk is decoded once for any number of boxes, and the planner sees all boxes.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from swath.array.open_array import Array
 from swath.space import Boxes
 
 BOXES_MAX = 1 << 14
-"""Of one operation. Where indices make more, what lies between near ones is read too."""
+"""The most boxes of one operation. With more, near boxes are merged, and the gaps are read, too."""
 
 Indices = npt.NDArray[np.int64]
 
 
 class Runs(NamedTuple):
-    """The runs of consecutive indices along one dimension: [starts[i], stops[i]) are those of run i."""
+    """The runs of consecutive indices along one dimension: run i is [starts[i], stops[i])."""
 
     starts: Indices
     stops: Indices
 
     @classmethod
     def of(cls, wanted: Indices | slice, gap: int) -> Runs:
-        """Return the runs of ascending indices, or of a slice of step 1; those up to `gap` apart make one."""
+        """Return the runs of ascending indices, or of a slice of step 1; runs at most `gap` apart are merged."""
         if isinstance(wanted, slice):
             return cls(np.array([wanted.start]), np.array([wanted.stop]))
         ends = np.flatnonzero(np.diff(wanted) > 1 + gap)
@@ -40,17 +40,17 @@ class Runs(NamedTuple):
 
     @property
     def places(self) -> Indices:
-        """Return where each run begins when they follow each other in memory, and last where they end."""
+        """Return the begin of each run when they are packed in memory, and the end of the last one."""
         return np.append(0, np.cumsum(self.stops - self.starts))
 
     def place_of(self, wanted: Indices) -> Indices:
-        """Return where these indices are then."""
+        """Return the positions of these indices in that memory."""
         run = np.searchsorted(self.stops, wanted, side="right")
         return np.asarray(self.places[run] + wanted - self.starts[run])
 
 
 def read_outer(array: Array, key: tuple[Any, ...]) -> npt.NDArray[Any]:
-    """Return what an index for each dimension selects: an integer, a slice of positive step, or ascending indices."""
+    """Return the elements for one index per dimension: an integer, a slice of positive step, or ascending indices."""
     regular = tuple(_as_slice(k) for k in key)
     if not any(isinstance(k, np.ndarray) for k in regular):
         return np.asarray(array[regular])
@@ -60,7 +60,7 @@ def read_outer(array: Array, key: tuple[Any, ...]) -> npt.NDArray[Any]:
 
 
 def _as_slice(k: Any) -> Any:
-    """Return ascending indices as a slice where they are as regular as one."""
+    """Return ascending indices as a slice, if they are regular."""
     if not isinstance(k, np.ndarray) or k.size == 0:
         return k
     step = int(k[1] - k[0]) if k.size > 1 else 1
@@ -70,7 +70,7 @@ def _as_slice(k: Any) -> Any:
 
 
 def _ascending(k: Any, extent: int) -> Indices | slice:
-    """Return a slice of step 1 as it is, with its bounds, and all else as indices."""
+    """Return a slice of step 1 with its bounds; convert all else to indices."""
     if isinstance(k, slice):
         start, stop, step = k.indices(extent)
         return slice(start, max(start, stop)) if step == 1 else np.arange(start, stop, step)
@@ -92,7 +92,7 @@ def _read_runs(array: Array, wanted: list[Indices | slice]) -> npt.NDArray[Any]:
     for axis, (w, r) in enumerate(zip(wanted, runs, strict=True)):
         places = None if isinstance(w, slice) else r.place_of(w)
         if places is not None and not np.array_equal(places, np.arange(values.shape[axis])):
-            values = values.take(places, axis)  # some are repeated, or others lie between
+            values = values.take(places, axis)  # some are repeated, or gaps were read
     return values
 
 
@@ -101,9 +101,9 @@ def _corners(along: list[Indices]) -> itertools.product[tuple[int, ...]]:
 
 
 def read_points(array: Array, key: tuple[Any, ...]) -> npt.NDArray[Any]:
-    """Return what indices together select, which broadcast against each other, and whole slices of step 1 beside them.
+    """Return the elements for indices that broadcast against each other, and for whole slices of step 1.
 
-    The dimensions of the indices come first, then those of the slices: as xarray's vectorised indexing has it.
+    The dimensions of the indices come first, then those of the slices, as in xarray's vectorised indexing.
     """
     along = [d for d, k in enumerate(key) if not isinstance(k, slice)]
     points = np.broadcast_arrays(*(np.where(key[d] < 0, key[d] + array.shape[d], key[d]) for d in along))

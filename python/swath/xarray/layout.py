@@ -1,4 +1,4 @@
-"""What a new file is to hold, of encoded data sets: groups, dimensions, variables. Pure."""
+"""The contents of a new file, from encoded data sets: groups, dimensions, variables. Pure."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from swath.xarray.encoding import EncodedGroup, EncodedVariable
 
 
 def new_file(groups: Iterable[EncodedGroup], path: str, kind: str) -> NewFile:
-    """Return what a file of the format `kind` is to hold. Raises ArgumentError for what is no array of it.
+    """Return the contents of a new file of the format `kind`. Raises ArgumentError for impossible arrays.
 
-    A dimension is that of a group above where it is as long there; else it is the group's own.
+    If a group above has a dimension of the same name and length, it is used; else the group gets its own.
     """
     by_name: dict[str, Group] = {"": Group("")}
     variables: list[NewArray] = []
@@ -32,7 +32,7 @@ def new_file(groups: Iterable[EncodedGroup], path: str, kind: str) -> NewFile:
 
 
 def _define(groups: dict[str, Group], group: EncodedGroup, variable: EncodedVariable) -> None:
-    """Define the dimensions of a variable that are not there yet."""
+    """Define the dimensions of a variable that do not exist yet."""
     for name, length in zip(variable.dimensions, variable.data.shape, strict=True):
         wanted = Dimension(name, length, name in group.unlimited)
         if _seen(groups, group.name, name) != wanted:

@@ -1,4 +1,4 @@
-"""Arrays of a file that are read when somebody needs their elements, by any thread of any process."""
+"""Arrays of a file that are read when their elements are needed, by any thread of any process."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from swath.xarray.indices import BOXES_MAX, read_outer, read_points
 
 
 def file_manager(path: Any) -> CachingFileManager:
-    """Return what opens a file once a process, on first use, and closes it when nobody needs it any more.
+    """Return a manager that opens a file once per process, at the first use, and closes it when it is not needed.
 
-    It is sent to other processes as the path. xarray bounds how many files are open (`file_cache_maxsize`).
+    Other processes get the path. xarray limits the number of open files (`file_cache_maxsize`).
     """
     return CachingFileManager(open_file, checked_path(path), mode="r")
 
 
 class LazyArray(BackendArray):  # type: ignore[misc]
-    """A variable of a file, read when it is indexed. Threads read it at once; it is pickled as path and name.
+    """A variable of a file, read when it is indexed. Threads can read it concurrently; it is pickled as path and name.
 
     Attributes:
         path: of the file.
@@ -50,7 +50,7 @@ class LazyArray(BackendArray):  # type: ignore[misc]
         )
 
     async def async_getitem(self, key: indexing.ExplicitIndexer) -> Any:
-        """Read in a thread, beside whatever else the event loop is at."""
+        """Read in a thread, so that the event loop can continue."""
         return await asyncio.to_thread(self.__getitem__, key)
 
     def _read(self, read: Any, key: tuple[Any, ...]) -> Any:
@@ -61,11 +61,11 @@ class LazyArray(BackendArray):  # type: ignore[misc]
                 except Exception:
                     if not getattr(file, "is_closed", False):
                         raise
-            # Another thread has closed it meanwhile, or xarray, which had too many files open: it is opened again.
+            # Another thread, or xarray with too many open files, has closed it: open it again.
 
 
 def _is_of_points(key: tuple[Any, ...]) -> bool:
-    """Return whether the boxes of these indices are fewer, and hold less, than all combinations of them do."""
+    """Return whether the boxes of these indices are fewer and smaller than all combinations of the indices."""
     indices = [k for k in key if not isinstance(k, slice)]
     points = np.broadcast_shapes(*(np.shape(k) for k in indices))
     is_plain = all(k.step in (None, 1) for k in key if isinstance(k, slice))

@@ -1,4 +1,4 @@
-"""How a variable is stored, to and from xarray's `encoding`: in the words of its netcdf4 and of its zarr engine."""
+"""The storage of a variable, to and from xarray's `encoding`, in the keys of its netcdf4 and zarr engines."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ _WORDS = {"netcdf-classic": set[str](), "netcdf4": _OF_HDF5, "hdf5": _OF_HDF5, "
 
 
 _SHUFFLES_OF_BLOSC = ("noshuffle", "shuffle", "bitshuffle")
-"""By numcodecs' numbers."""
+"""Indexed by numcodecs' numbers."""
 
 
 # ---- What is read ----------------------------------------------------------------------------------------------------
 
 
 def encoding_of(variable: Variable, contents: Contents, dimensions: tuple[str, ...]) -> dict[str, Any]:
-    """Return how a variable is stored; codecs of Zarr as its metadata have them."""
+    """Return the storage of a variable; codecs of Zarr as in its metadata."""
     assert variable.dtype is not None
     is_of_text = variable.dtype.hasobject
-    # All numbers of netCDF classic are big-endian: that is no choice to keep.
+    # All numbers of netCDF classic are big-endian: this is no choice to preserve.
     dtype = variable.dtype.newbyteorder("=") if contents.format == "netcdf-classic" else variable.dtype
     if variable.enumeration is not None:
         named = {"enum": variable.enumeration.members, "enum_name": variable.enumeration.name}
@@ -94,9 +94,9 @@ def storage_of(
     *,
     is_strict: bool,
 ) -> dict[str, Any]:
-    """Return `chunks`, `shards` and `codecs` for a variable, as far as its encoding says them.
+    """Return `chunks`, `shards` and `codecs` from a variable's encoding.
 
-    What other formats say of it is left out, unless `is_strict`: then it is an ArgumentError.
+    Keys of other formats are ignored, unless `is_strict`: then they raise ArgumentError.
     """
     words = variable.encoding
     if is_strict:
@@ -136,7 +136,7 @@ def _of_hdf5(variable: xr.Variable, unlimited: Collection[Hashable], *, is_stric
 
 
 def _hdf5_compressor(words: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the compressor in Swath's words; of blosc its own one may be in the name, as in netCDF: "blosc_lz4"."""
+    """Return the compressor in Swath's terms; blosc's own one may be in the name, as in netCDF: "blosc_lz4"."""
     name = words.get("compression") or next((n for n in ("zlib", "zstd", "blosc") if words.get(n)), None)
     if name is None:
         return None
@@ -179,7 +179,7 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _as_words(codec: Any) -> Any:
-    """Return a codec of the zarr package, or of numcodecs, or as their metadata have it, as a name and its settings."""
+    """Return a codec of the zarr package, of numcodecs, or of their metadata, as a name and its settings."""
     if hasattr(codec, "to_dict"):
         return codec.to_dict()
     words = codec.get_config() if hasattr(codec, "get_config") else codec

@@ -1,4 +1,4 @@
-"""What a group of a file holds, as xarray's variables."""
+"""The content of a group of a file, as xarray's variables."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from swath.xarray.lazy import LazyArray, file_manager
 from swath.xarray.storage import encoding_of
 
 UNNAMED = "data"
-"""What the array of a file is called whose format knows no names."""
+"""The name for the array of a file whose format has no names."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """A file that is read: what opens it, and what it holds."""
+    """A file for reading: its manager and its contents."""
 
     path: str
     manager: CachingFileManager
@@ -39,12 +39,12 @@ class Source:
         with manager.acquire_context() as file:
             contents = file.contents
             names = names_of_dimensions(contents, path)
-            file.many(_indices(contents, names))  # xarray reads them all at once
+            file.many(_indices(contents, names))  # xarray reads all of them at once
         return cls(path, manager, contents, names)
 
 
 def _indices(contents: Contents, names: Names) -> list[str]:
-    """Return the variables that index a dimension, where Swath can read them."""
+    """Return the variables that index a dimension, if Swath can read them."""
     readable = (variable for variable in contents.variables.values() if not variable.unsupported)
     return [variable.name for variable in readable if names[variable.name] == (variable.short_name,)]
 
@@ -58,7 +58,7 @@ class SwathDataStore(AbstractDataStore):  # type: ignore[misc]
 
     @classmethod
     def of_groups(cls, path: str, group: str | None) -> dict[str, SwathDataStore]:
-        """Return the groups of a file from `group` on, by their paths. Raises NotFoundError where there is none."""
+        """Return the groups of a file from `group` on, by their paths. Raises NotFoundError if there is none."""
         source = Source.at(path)
         groups = source.contents.groups
         top = (group or "").strip("/")
@@ -69,7 +69,7 @@ class SwathDataStore(AbstractDataStore):  # type: ignore[misc]
         return {name: cls(source, name) for name in inside}
 
     def close(self) -> None:
-        """Close the file; it is opened again where an element is read."""
+        """Close the file; a read of an element opens it again."""
         self._source.manager.close()
 
     def get_attrs(self) -> dict[str, Any]:
@@ -83,11 +83,11 @@ class SwathDataStore(AbstractDataStore):  # type: ignore[misc]
     def get_encoding(self) -> dict[str, Any]:
         """Return which dimensions grow."""
         unlimited = {name for name, d in self._group.dimensions.items() if d.is_unlimited}
-        # xarray knows none of Zarr's own.
+        # xarray has no such concept for Zarr.
         return {"unlimited_dims": unlimited} if unlimited or self._source.contents.format != "zarr" else {}
 
     def get_variables(self) -> dict[str, xr.Variable]:
-        """Return the variables of the group. Nothing is read but what the file was opened with."""
+        """Return the variables of the group. Reads nothing beyond the open of the file."""
         return dict(self._variables)
 
     @functools.cached_property

@@ -1,4 +1,4 @@
-"""Writing data sets: every variable is created, then computed and written block by block within a budget of memory."""
+"""Writes data sets: every variable is created, then computed and written block by block within a budget of memory."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MODES = ("w-", "w", "a")
 
 @dataclass(frozen=True)
 class WriteOptions:
-    """How data sets are written: the arguments of `to_file`, in which they are explained; encodings by group."""
+    """The options of `to_file`, which explains them; encodings by group."""
 
     format: str | None = None
     mode: str | None = None
@@ -40,7 +40,7 @@ class WriteOptions:
 
 
 def write(data_sets: Mapping[str, xr.Dataset], path: str, options: WriteOptions) -> None:
-    """Write the data sets of groups, "" for the file itself, into one file; a group comes before those in it."""
+    """Write the data sets of groups, "" for the file itself, into one file; each group precedes those in it."""
     mode = _mode(options)
     exists = os.path.exists(path)
     if exists and mode == "w-":
@@ -66,7 +66,7 @@ def write(data_sets: Mapping[str, xr.Dataset], path: str, options: WriteOptions)
 
 
 def _append(file: File, groups: list[EncodedGroup], options: WriteOptions) -> None:
-    """Append what lies along the dimension; all else is written as it is added to a file."""
+    """Append the variables along the dimension; all others are written as additions to a file."""
     assert options.append_dim is not None
     rows = append.rows_of(file, groups, options.append_dim)
     others = _added(file, append.others(file, groups, options.append_dim))
@@ -75,7 +75,7 @@ def _append(file: File, groups: list[EncodedGroup], options: WriteOptions) -> No
 
 
 def _mode(options: WriteOptions) -> str:
-    """Return the mode. Raises ArgumentError for one that is none, or in which nothing is appended."""
+    """Return the mode. Raises ArgumentError for an invalid mode, or one that does not fit `append_dim`."""
     if options.append_dim is not None and options.mode not in (None, "a"):
         raise ArgumentError(f'append_dim= goes with mode="a", which may be left out, not with mode={options.mode!r}')
     mode = options.mode or ("w-" if options.append_dim is None else "a")
@@ -87,7 +87,7 @@ def _mode(options: WriteOptions) -> str:
 def _encoded(
     data_sets: Mapping[str, xr.Dataset], target: Target, options: WriteOptions, file: File | None = None
 ) -> list[EncodedGroup]:
-    """Return data sets as they will be stored; `file` is the one that they are added to."""
+    """Return data sets as they will be stored; `file` is the file that they are added to."""
     if options.append_dim is not None and not any(options.append_dim in one.dims for one in data_sets.values()):
         there = sorted({str(name) for data_set in data_sets.values() for name in data_set.dims})
         raise ArgumentError(
@@ -121,13 +121,13 @@ def _refuse_own_values(file: File, groups: list[EncodedGroup]) -> None:
 
 
 def _empty_dimension(data_set: xr.Dataset) -> set[Hashable]:
-    """Return the dimension without elements: netCDF classic has it as one that grows; none where that cannot be."""
+    """Return the dimension without elements: netCDF classic stores it as unlimited; none if this is not possible."""
     later = {name for variable in data_set.variables.values() for name in variable.dims[1:]}
     return set([name for name, length in data_set.sizes.items() if length == 0 and name not in later][:1])
 
 
 def _added(file: File, groups: list[EncodedGroup]) -> list[Written]:
-    """Return the arrays of a file that exists, which variables are written to."""
+    """Return the arrays of an existing file for the variables."""
     arrays = [_made(file, group, variable) for group in groups for variable in group.variables]
     for group in groups:
         if group.name and group.name not in file.groups:
@@ -140,10 +140,10 @@ def _added(file: File, groups: list[EncodedGroup]) -> list[Written]:
 def unlimited_dimensions(
     data_set: xr.Dataset, wanted: Iterable[Hashable] | None, *, is_of_any_axis: bool = False
 ) -> set[Hashable]:
-    """Return the dimensions that are to grow: those that are wanted, or that grew in the file of the data set.
+    """Return the dimensions that may grow: the given ones, or those that grow in the file of the data set.
 
-    Raises ArgumentError for a wanted one that is not there, or, unless `is_of_any_axis`, that is not the first of all
-    variables that have it; warns of one of the file's.
+    Raises ArgumentError for a given one that does not exist, or, unless `is_of_any_axis`, that is not the first of all
+    its variables; warns if this concerns one of the file.
     """
     chosen = data_set.encoding.get("unlimited_dims", ()) if wanted is None else wanted
     source = "dataset.encoding" if wanted is None else "unlimited_dims-kwarg"
@@ -166,7 +166,7 @@ def unlimited_dimensions(
 
 
 def _made(file: File, group: EncodedGroup, variable: EncodedVariable) -> Written:
-    """Return the array that the variable is written to, a new one or the one that the file has, and what is written."""
+    """Return the array for the variable, a new one or an existing one, and its data."""
     name, data = group.path_of(variable), variable.data
     if name in file:
         array = file[name]
@@ -191,6 +191,6 @@ def _made(file: File, group: EncodedGroup, variable: EncodedVariable) -> Written
 
 
 def _grow(array: Array, rows: int) -> None:
-    """Let a new array have so many rows, all of which are written then."""
+    """Give a new array this many rows, which must all be written."""
     array._stored.file.extend(array._stored, rows, f"give {array.variable} of {array.path} {rows} rows")
     array._stored.file.rows_written(array.variable or "", rows)

@@ -1,4 +1,4 @@
-"""Data of variables, computed and written block by block within a budget of memory."""
+"""Computes and writes the data of variables, block by block within a budget of memory."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from swath.xarray.blocks import Block, Blocked, batches, refuse_recoding
 
 
 class Written(NamedTuple):
-    """What is written to an array.
+    """Data for an array.
 
     Attributes:
         array: of the file.
         data: a NumPy or dask array.
-        first: the row of the array that the first row of the data becomes.
+        first: the row of the array for the first row of the data.
     """
 
     array: Array
@@ -31,7 +31,7 @@ class Written(NamedTuple):
     first: int = 0
 
     def blocked(self) -> Blocked:
-        """Return how it is cut into blocks."""
+        """Return it as an array that can be cut into blocks."""
         layout = self.array._description.layout
         is_coded = isinstance(layout, CodedLayout) and (bool(layout.codecs) or isinstance(layout.places, Shards))
         return Blocked(
@@ -44,14 +44,14 @@ class Written(NamedTuple):
         )
 
     def place_of(self, block: Block) -> Block:
-        """Return where a block of the data lies in the array."""
+        """Return the position of a block of the data in the array."""
         if not block:
             return block
         return (slice(block[0].start + self.first, block[0].stop + self.first), *block[1:])
 
 
 class _Progress:
-    """What a bar looks at."""
+    """The state for a progress bar."""
 
     def __init__(self, bytes_total: int) -> None:
         self.bytes_done = 0
@@ -59,9 +59,9 @@ class _Progress:
 
 
 def write_blocks(written: Sequence[Written], budget: int) -> None:
-    """Compute and write the data, of all arrays side by side, with no more than `budget` bytes of results at a time.
+    """Compute and write the data of all arrays together, with at most `budget` bytes of results at a time.
 
-    Raises ArgumentError for a budget so small that chunks of a file would be decoded and encoded again and again.
+    Raises ArgumentError for a budget so small that chunks of a file would be coded too often.
     """
     blocked = [one.blocked() for one in written]
     for one, cut in zip(written, blocked, strict=True):
@@ -100,7 +100,7 @@ def _computed(parts: list[Any]) -> list[Any]:
 
 
 def whole_chunk(array: Array) -> tuple[int, ...] | None:
-    """Return the shape of what is stored as a whole: a shard, or a chunk."""
+    """Return the shape of the unit of storage: a shard, or a chunk."""
     layout = array._description.layout
     if isinstance(layout, CodedLayout) and isinstance(layout.places, Shards):
         return layout.places.shape
