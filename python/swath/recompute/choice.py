@@ -2,9 +2,9 @@
 
 An iteration takes T = max(computing + copying + using, reading) seconds, because reads run while others are computed
 and used; the slowest rank counts, and the ranks share a disk, so their reads add up. Bytes in the page cache are not
-read in the background; the program copies them. The most expensive batches (seconds of computing per second of
-reading) are not computed: memory takes those with the most seconds per byte, the disk the next ones, until reading takes
-as long as the rest. The idea: balanced I/O of SCF 3.0 (application-I/O paper, section 4.4, figure 6), where the user gives the
+read in the background; the program copies them. The most expensive batches (seconds of computing per second of reading)
+are not computed: memory takes those with the most seconds per byte, the disk the next ones, until reading takes as long
+as the rest. The idea: balanced I/O of SCF 3.0 (application-I/O paper, section 4.4, figure 6), where the user gives the
 share.
 """
 
