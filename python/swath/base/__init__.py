@@ -1,1 +1,1 @@
-"""What every other folder may use: settings, budgets, units and the user's own small files. It imports only errors."""
+"""Modules for every other folder: settings, budgets, units, the user's own small files. They import errors only."""

@@ -1,4 +1,4 @@
-"""Where the library for C and C++ is that comes with this package: libswath.so, its headers, how to link."""
+"""The library for C and C++ in this package: libswath.so, its headers, and how to link."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from pathlib import Path
 from swath.errors import UnsupportedError
 
 PREFIX = Path(__file__).parent.parent / "library"
-"""As `cmake --install` would have it: include, lib, lib/pkgconfig, lib/cmake, bin/swath-config."""
+"""As `cmake --install` installs it: include, lib, lib/pkgconfig, lib/cmake, bin/swath-config."""
 
 
 def get_include() -> str:
-    """Return the folder to compile programs of C and C++ with: `-I` it; <swath/swath.h> is below it.
+    """Return the folder with the headers for C and C++: compile with `-I` and this folder; it has <swath/swath.h>.
 
-    Raises UnsupportedError where this installation has no library for C.
+    Raises UnsupportedError if this installation has no library for C.
     """
     return _folder("include")
 
 
 def get_library_dir() -> str:
-    """Return the folder of libswath.so, to link programs of C and C++ with; libswath_mpi.so is in one for each MPI.
+    """Return the folder of libswath.so, to link programs of C and C++; there is a libswath_mpi.so for each MPI.
 
-    `swath-config --cflags --libs`, with `--mpi` before them for the ranks of MPI, says all that a program needs.
+    `swath-config --cflags --libs` prints all options for a program; add `--mpi` before them for ranks of MPI.
 
-    Raises UnsupportedError where this installation has no library for C.
+    Raises UnsupportedError if this installation has no library for C.
     """
     return _folder("lib")
 

@@ -1,4 +1,4 @@
-"""Where Swath keeps what it has measured: in the user's cache folder, as the XDG specification has it."""
+"""The folder for Swath's measurements: in the user's cache folder, by the XDG specification."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import os
 
 
 def path() -> str:
-    """Return the folder of all that is kept."""
+    """Return the folder of all cached files."""
     cache = os.environ.get("XDG_CACHE_HOME", "")
-    if not os.path.isabs(cache):  # as the XDG specification says, empty or not
+    if not os.path.isabs(cache):  # by the XDG specification, also if it is empty
         cache = os.path.join(os.path.expanduser("~"), ".cache")
     return os.path.join(cache, "swath")
 
 
 def profiles() -> str:
-    """Return the folder of the profiles that `swath calibrate` has made."""
+    """Return the folder of the profiles from `swath calibrate`."""
     return os.path.join(path(), "profiles")

@@ -1,4 +1,4 @@
-"""How long is waited for what somebody else holds."""
+"""The timeout for locks of other processes."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ ENVIRONMENT = "SWATH_LOCK_TIMEOUT"
 
 
 def lock_seconds(lock_timeout: Any) -> float | None:
-    """Return seconds that a lock is waited for, as given, or by default as $SWATH_LOCK_TIMEOUT says; None: for ever.
+    """Return the seconds to wait for a lock, by default those of $SWATH_LOCK_TIMEOUT; None: no limit.
 
-    Raises ArgumentError where that is no positive number.
+    Raises ArgumentError if this is no positive number.
     """
     where, given = "lock_timeout", lock_timeout
     if lock_timeout is None:

@@ -1,4 +1,4 @@
-"""Budgets of memory: what a caller gives, in bytes."""
+"""Budgets of memory: converts the caller's argument to bytes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def memory_bytes(memory: int | str | None) -> int:
 
 
 def available_bytes() -> int | None:
-    """Memory that programs can get without swapping, page cache that can be given up included; None if not known."""
+    """Return the memory that programs can get without swapping, including reclaimable page cache; None if not known."""
     try:
         with open("/proc/meminfo", encoding="ascii") as memory:
             for line in memory:

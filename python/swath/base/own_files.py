@@ -1,9 +1,9 @@
-"""Small files of the user's own: settings, profiles, what was learned of streams.
+"""The user's own small files: settings, profiles, learned numbers of streams.
 
-They are found by names that anything may have: a pipe, a device, a file of Gigabytes, JSON that was written to do harm.
-Reading one ends soon, with a plain text or value, or with OSError or ValueError and with nothing else.
+Their names may belong to anything: a pipe, a device, a file of gigabytes, malicious JSON. A read always ends soon, with
+a plain text or value, or with OSError or ValueError.
 
-Left after a kill: `.….tmp` beside such a file, the new one until it takes the name; its user may remove it.
+A kill leaves `.….tmp` next to such a file: the new file before it takes the name. Its user may remove it.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ import tempfile
 from typing import Any
 
 BYTES_MAX = 4 << 20
-"""No such file is as large."""
+"""No such file is this large."""
 DEPTH_MAX = 16
-"""Of lists and objects inside each other: what is read can be written again, from however deep a stack."""
+"""The most levels of lists and objects: what was read can be written again, from any depth of the stack."""
 INTEGER_MAX = 2**63 - 1
 
 
 def read_text(file: str) -> str:
-    """Return what a plain file holds, as UTF-8. Raises OSError, ValueError where it is no text."""
+    """Return the content of a plain file, as UTF-8. Raises OSError; ValueError if it is no text."""
     with open(file, "rb", opener=_open_at_once) as opened:
         if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
             raise OSError(errno.EINVAL, "it is no plain file", file)
@@ -36,7 +36,7 @@ def read_text(file: str) -> str:
 
 
 def read_json(file: str) -> Any:
-    """As `read_text`, the JSON in it: its numbers are finite and of 64 bits, its depth is at most `DEPTH_MAX`."""
+    """Return the JSON in a file: its numbers are finite and have 64 bits, its depth is at most `DEPTH_MAX`."""
     try:
         value = json.loads(
             read_text(file), parse_constant=_no_number, parse_float=_finite_number, parse_int=_whole_number
@@ -52,7 +52,7 @@ def read_json(file: str) -> Any:
 
 
 def replace(file: str, text: str) -> None:
-    """Put `text` in place of what a file holds: at any time there is the old one or the new one. Raises OSError.
+    """Replace the content of a file by `text`: at any time it has the old or the new content. Raises OSError.
 
     A link is replaced, not followed.
     """
@@ -69,7 +69,7 @@ def replace(file: str, text: str) -> None:
 
 
 def _open_at_once(file: str, flags: int) -> int:
-    """A pipe must not hold us up before we have seen that it is one."""
+    """Open without blocking: a pipe must be detected before it blocks."""
     return os.open(file, flags | os.O_NONBLOCK | os.O_NOCTTY)
 
 

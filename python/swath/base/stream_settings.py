@@ -1,12 +1,12 @@
-"""Settings of how streams are throttled.
+"""Settings of the throttling of streams.
 
-Who decides what: the argument `streams=` goes before the environment ($SWATH_STREAMS, $SWATH_STREAMS_SCOPE,
-$SWATH_STREAMS_TARGET, $SWATH_STREAMS_BURST), which goes before the file $XDG_CONFIG_HOME/swath/swath.ini:
+The argument `streams=` overrides the environment ($SWATH_STREAMS, $SWATH_STREAMS_SCOPE, $SWATH_STREAMS_TARGET,
+$SWATH_STREAMS_BURST), which overrides the file $XDG_CONFIG_HOME/swath/swath.ini:
 
     [streams]
     streams = auto          ; auto, none, a number, or read=4,write=auto
     scope = job             ; or user: all processes of this user on this node
-    target = scratch        ; a name for the target, in place of the device that is found
+    target = scratch        ; a name for the target, instead of the detected device
     burst = 4MiB
 """
 
@@ -26,25 +26,25 @@ from swath.base import own_files
 from swath.errors import ArgumentError
 
 Streams = int | str | Mapping[str, "int | str | None"] | None
-"""What `streams=` takes: "auto", None (no limit), a number, or one of these for "read" and for "write"."""
+"""Values of `streams=`: "auto", None (no limit), a number, or one of these for "read" and for "write"."""
 
 AUTO = 0
-"""In a `Limit`: as many as the target's controller says."""
+"""In a `Limit`: the target's controller decides."""
 Limit = int | None
 BURST_BYTES = 4 << 20
 
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """How streams are throttled.
+    """The settings of the throttling.
 
     Attributes:
-        reads, writes: streams that a target serves at a time; AUTO (0): found while running; None: not throttled.
+        reads, writes: streams that a target serves at a time; AUTO (0): found during the run; None: not throttled.
         scope: "job", or "user" to share tokens with this user's other programs on this node.
-        target: the target's name, where it is not to be found out.
-        burst_bytes: what a stream moves in one turn, at least.
-        direct_writes: writes that a pool's server serves at a time, which no kernel buffers: a number that is for reads
-            is for these, too; None: not throttled.
+        target: the target's name, if it is given.
+        burst_bytes: the least bytes that a stream moves in one turn.
+        direct_writes: writes that a pool's server serves at a time; no kernel buffers them, so a number for reads
+            applies to them, too; None: not throttled.
     """
 
     reads: Limit = AUTO
@@ -61,7 +61,7 @@ class Settings:
 
 
 def settings_for(streams: Streams = "default") -> Settings:
-    """Return the settings, with `streams` where it is given. Raises ArgumentError naming the wrong one."""
+    """Return the settings; `streams` overrides others. Raises ArgumentError, which names the wrong setting."""
     settings = _common_settings(*(os.environ.get(variable, "") for variable in VARIABLES.values()), _configured())
     if isinstance(streams, str) and streams == "default":
         return settings
@@ -133,7 +133,7 @@ def _with_limits(settings: Settings, source: str, streams: Any) -> Settings:
 
 
 def _limits(source: str, streams: Any) -> tuple[Limit, Limit, int | None]:
-    """Limits of reads, writes, direct writes. One word is for all but writes that the kernel buffers."""
+    """Return the limits of reads, writes, direct writes. A single value applies to all but buffered writes."""
     if isinstance(streams, str) and "=" in streams:
         streams = dict(part.partition("=")[::2] for part in streams.split(","))
     if not isinstance(streams, Mapping):

@@ -1,4 +1,4 @@
-"""Sizes, times and shapes as people read them."""
+"""Sizes, times and shapes as text for people."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ BYTES_IN_UNIT = 1024
 
 
 def in_bytes(count: int) -> str:
-    """1536 as "1.5 KiB"."""
+    """Return 1536 as "1.5 KiB"."""
     units = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
     power = 0
     while power + 1 < len(units) and count >= BYTES_IN_UNIT ** (power + 1):
@@ -15,7 +15,7 @@ def in_bytes(count: int) -> str:
 
 
 def in_seconds(seconds: float) -> str:
-    """0.0123 as "12.3 ms"."""
+    """Return 0.0123 as "12.3 ms"."""
     return f"{seconds * 1e3:.1f} ms" if seconds < 1 else f"{seconds:.2f} s"
 
 

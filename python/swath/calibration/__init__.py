@@ -1,12 +1,13 @@
-"""Measure what a store and this machine cost: the numbers of core/plan/profile.h, one after the other.
+"""Measures the costs of a store and of this machine: the numbers of core/plan/profile.h, one after the other.
 
-The page cache and the device behind it are never taken for each other. A number of the page cache counts only if the
-whole file was in it before (cachestat) and no device was read meanwhile (/proc/self/io); a number of the device only if
-nothing of the file was left in memory before, and the kernel says that a device gave the bytes. Where that cannot be
-shown the numbers are not recorded: the device stays unknown, and `known` says why.
+The page cache and the device behind it are measured separately. A number of the page cache counts only if the whole
+file was in the cache before (cachestat) and no device was read during the measurement (/proc/self/io); a number of the
+device only if nothing of the file was in memory before, and the kernel reports that a device delivered the bytes. If
+this
+cannot be shown, the numbers are not recorded: the device stays unknown, and `known` has the reason.
 
-All seconds are medians of many short repetitions, with their spread (interquartile range by median). What is compared,
-such as a jump with no jump, or one stream with four, takes turns within the same moment.
+All seconds are medians of many short repetitions, with their spread (interquartile range divided by the median).
+Measurements that are compared, such as with and without a jump, or one stream and four, alternate within a short time.
 """
 
 from __future__ import annotations
@@ -30,11 +31,11 @@ from swath.store import page_cache, profile
 FULL = Effort(25.0, 256 << 20, 64 << 20)
 QUICK = Effort(4.0, 64 << 20, 16 << 20)
 BUSY_LOAD = 0.5
-"""Load average by core."""
+"""Load average per core."""
 
 
 def _make_file(measuring: Measuring, seconds: float) -> None:
-    """Make the file as large as the store can in twice the time, and not less than an eighth of what was wanted."""
+    """Make the file as large as the store allows in twice the time, but at least an eighth of the wanted size."""
     file = measuring.file
     if not file.make(measuring.effort.file_bytes, 2 * seconds):
         measuring.findings.notes.append(f"a slow store: measured with a file of {file.nbytes >> 20} MiB only")
@@ -59,7 +60,7 @@ STEPS: tuple[tuple[str, float, str, Callable[[Measuring, float], None]], ...] = 
     ("meetings of ranks", 0.04, "", machine.meetings),
     ("codecs", 0.06, "", coding.codecs),
 )
-"""What is said of each, its part of the seconds, the medium that it must meet, and what measures it."""
+"""The name of each step, its part of the seconds, the medium that it must reach, and its function."""
 
 
 def calibrate(
@@ -69,16 +70,16 @@ def calibrate(
     evict: Callable[[str], None] = page_cache.evict,
     report: Callable[[str, float], None] = lambda step, done: None,
 ) -> profile.StoredProfile:
-    """Measure the store that holds `folder`; the profile is returned, not kept.
+    """Measure the store that contains `folder`; the profile is returned, not saved.
 
     Args:
-        folder: a writable folder with room for `effort.room_bytes`; what is made there is removed again.
+        folder: a writable folder with `effort.room_bytes` free bytes; files there are removed again.
         effort: `FULL`, half a minute, or `QUICK`, a few seconds.
-        evict: makes the kernel forget a file; tests give one that does not.
-        report: is told each step as it begins, and the part of the work that is done, 0 to 1.
+        evict: drops a file from the page cache; tests pass one that does not.
+        report: is called when a step begins, with its name and the finished part of the work, 0 to 1.
 
     Raises:
-        ArgumentError: no folder, or one without room.
+        ArgumentError: no folder, or a folder without enough space.
         StoreError: it cannot be written to.
     """
     load = os.getloadavg()[0]
@@ -107,7 +108,7 @@ def calibrate(
 
 
 def _measure(measuring: Measuring, report: Callable[[str, float], None]) -> None:
-    """Everything; each step has its share of the seconds."""
+    """Run all steps; each has its part of the seconds."""
     done = 0.0
     for label, share, medium, step in STEPS:
         report(label, done)
@@ -123,7 +124,7 @@ def _measure(measuring: Measuring, report: Callable[[str, float], None]) -> None
 
 @contextlib.contextmanager
 def _scratch(folder: str, effort: Effort) -> Iterator[str]:
-    """Yield the path of a file to measure with, in a folder that goes away, whatever happens."""
+    """Yield the path of a file for measurements, in a folder that is always removed."""
     if not os.path.isdir(folder):
         raise ArgumentError(f"calibrate {folder}: it is no folder; expected one on the store that is to be measured")
     room = os.statvfs(folder)
@@ -133,7 +134,7 @@ def _scratch(folder: str, effort: Effort) -> Iterator[str]:
             f"calibrate {folder}: {free >> 20:,} MiB are free, {effort.room_bytes >> 20:,} MiB are needed; "
             "free some room there, or try --quick, which needs a quarter"
         )
-    # Left after a kill: the folder ".swath-calibrate-…"; its user may remove it.
+    # A kill leaves the folder ".swath-calibrate-…"; its user may remove it.
     try:
         scratch = tempfile.mkdtemp(prefix=".swath-calibrate-", dir=folder)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""What the page cache costs, and memory beside it: every number of a file that is in it as a whole."""
+"""The costs of the page cache, and of memory: all of a file that is completely in the cache."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from swath.calibration.measuring import Measuring
 from swath.calibration.samples import BRIEF_SECONDS, Sample, seconds_of
 
 MEMORY_SIZES = (256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20)
-"""Of memory that an operation uses; the file must hold twice as much."""
+"""The sizes of an operation's memory; the file must be twice as large."""
 STRAIGHT_REQUEST = 64 << 10
 JUMP_SIZES = (8, 512, 4 << 10)
 JUMP_GAP = 4 << 10
-"""Bytes between two requests that do not follow each other: the widest spacing of the NCIO benchmark."""
+"""Bytes between two requests that are not contiguous: the widest spacing of the NCIO benchmark."""
 LIST_BATCH = 64
 PIECES = 4096
 PIECE_DISTANCE = 136
-"""Of the memory that list I/O is measured with, bytes: no two pieces in one cache line."""
+"""Bytes between two pieces of memory for list I/O: no two pieces share a cache line."""
 LINE = 64
 PAGE = 4 << 10
 LINE_ELEMENTS = 16
-"""Elements of 8 bytes from one used to the next: two cache lines, so that none is fetched for its neighbour."""
+"""Elements of 8 bytes between two that are used: two cache lines, so that none is fetched with its neighbour."""
 LOOK_SIZES = (256 << 10, 512 << 10, 2 << 20, 4 << 20, 16 << 20)
 LOOK_BYTES = 8 << 20
-"""Of one repetition, as of one operation: the file is mapped once for it."""
+"""Bytes of one repetition, like one operation: the file is mapped once for it."""
 
 
 def requests(direction: str, measuring: Measuring, seconds: float) -> None:
-    """Measure requests of each size, one behind the other."""
+    """Measure requests of each size that follow each other."""
     write, sizes = direction == "write", measuring.sizes()
     share = seconds / len(sizes)
     samples = []
@@ -46,14 +46,14 @@ def requests(direction: str, measuring: Measuring, seconds: float) -> None:
 
 
 def mapped_reads(measuring: Measuring, seconds: float) -> None:
-    """Measure a window that is mapped instead of read; and a page of which one line is."""
+    """Measure a window that is mapped instead of read; and a page of which one line is read."""
     file, findings = measuring.file, measuring.findings
     sizes = [size for size in LOOK_SIZES if size <= file.nbytes // 2]
 
     def timed(size: int, step: int = LINE) -> tuple[float, int]:
         first, count = file.stretch(size, max(LOOK_BYTES // size, 1))
         looked = _core.time_mapped_reads(file.file, size, first, count, step)
-        if looked is None:  # a page went meanwhile
+        if looked is None:  # a page left the cache during the measurement
             file.request(Requests(False, size, first, size, count))
             looked = _core.time_mapped_reads(file.file, size, first, count, step)
         if looked is None:
@@ -67,7 +67,7 @@ def mapped_reads(measuring: Measuring, seconds: float) -> None:
         findings.notes.append(f"looking into the page cache was not measured, and is not done: {reason}")
         return
     findings.set_curve("look", sizes, samples[:-1])
-    # Of a page p and each of its 64 lines l: p + l, and p + 64 l.
+    # For a page p with each of its 64 lines l: p + l, and p + 64 l.
     page, whole = samples[-1].median, samples[0].median
     lines = PAGE // LINE
     of_page = max(0.0, lines * page - whole) / (lines - 1) / (sizes[0] / PAGE)
@@ -75,7 +75,7 @@ def mapped_reads(measuring: Measuring, seconds: float) -> None:
 
 
 def jumps(measuring: Measuring, seconds: float) -> None:
-    """Measure what a request costs more that does not begin where the one before ended."""
+    """Measure the additional cost of a request that does not begin at the end of the last one."""
     file = measuring.file
     share = seconds / 3 / len(JUMP_SIZES)
     for name, write, batch in (
@@ -96,11 +96,11 @@ def jumps(measuring: Measuring, seconds: float) -> None:
 
 
 def locks_and_pieces(measuring: Measuring, seconds: float) -> None:
-    """Measure a lock of a range of the file; and one more piece of memory in a request."""
+    """Measure a lock of a range of the file; and one additional piece of memory in a request."""
     file = measuring.file
     locks = measuring.in_turn([lambda: _core.time_locks(file.file, WINDOW, 100)], seconds / 4)[0]
     measuring.findings.set("lock_seconds", locks.median, locks.spread)
-    # By the methods themselves, so that what our own part costs is in it.
+    # The methods themselves are measured, so that Swath's own costs are included.
     memory = np.ones((PIECES, PIECE_DISTANCE // 8), dtype=np.int64)
     packed = np.ones(PIECES, dtype=np.int64)
     with opening.open(file.path, shape=file.nbytes // 8, dtype=np.int64, mode="r+") as opened:
@@ -118,7 +118,7 @@ def locks_and_pieces(measuring: Measuring, seconds: float) -> None:
 
 
 def memory(measuring: Measuring, seconds: float) -> None:
-    """Measure what memory costs that does not stay in the processor's cache."""
+    """Measure the costs of memory that does not stay in the processor's cache."""
     file = measuring.file
     sizes = [size for size in MEMORY_SIZES if size <= min(file.nbytes // 2, 4 * measuring.effort.memory_bytes)]
     share = seconds / len(sizes) / 4
@@ -130,7 +130,7 @@ def memory(measuring: Measuring, seconds: float) -> None:
 
 
 def _straight(measuring: Measuring, write: bool, size: int, seconds: float) -> Sample:
-    """Measure one byte: requests that walk over memory of this size, less the same with one small piece of it."""
+    """Measure one byte: requests that use all of this memory, minus the same with one small piece of it."""
 
     def walk(memory_bytes: int) -> float:
         # Twice: the first time the memory is new.
@@ -142,8 +142,8 @@ def _straight(measuring: Measuring, write: bool, size: int, seconds: float) -> S
 
 
 def _lines(measuring: Measuring, opened: Array, write: bool, size: int, seconds: float) -> Sample:
-    """Measure one line: the same elements of the file from or to every second line of this memory, less packed ones."""
-    # Not zeros: memory that nobody has touched yet is made by the kernel as it is written, 100 times as slow.
+    """Measure one line: the same elements of the file to or from every second line of memory, minus packed ones."""
+    # Not zeros: the kernel allocates untouched memory at the first write, which is 100 times as slow.
     memory = np.ones((size // 8 // LINE_ELEMENTS, LINE_ELEMENTS), dtype=np.int64)
     sparse, packed = memory[:, 0], np.ones(len(memory), dtype=np.int64)
     elements, tuning = np.s_[: len(memory)], {"sieve_bytes": WINDOW}
@@ -158,5 +158,5 @@ def _lines(measuring: Measuring, opened: Array, write: bool, size: int, seconds:
 
 
 def _more(sample: Sample, base: Sample, by: float) -> Sample:
-    """Return what the one costs more than the other, each of `by` parts; a curve has no zeros."""
+    """Return the difference of two samples, divided by `by`; a curve has no zeros."""
     return Sample(max(1e-13, (sample.median - base.median) / by), sample.spread)

@@ -1,4 +1,4 @@
-"""What coded chunks cost: codecs, by one core on elements like those of a model's field; and files of chunks."""
+"""The costs of coded chunks: codecs, on one core with elements like a model's field; and files of chunks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from swath.files.layouts import codec_tuples
 from swath.formats.description import Codec
 
 ROWS, COLUMNS = 512, 512
-"""Of the field, whose elements have 4 bytes."""
+"""The shape of the field; its elements have 4 bytes."""
 CHUNK_BYTES = 128 << 10
 SHUFFLE = Codec("shuffle", (("element_bytes", 4),))
 CHAINS: dict[str, tuple[Codec, ...]] = {
@@ -30,7 +30,7 @@ CHAINS: dict[str, tuple[Codec, ...]] = {
     "blosc": (Codec("blosc", (("compressor", "lz4"), ("level", 5), ("shuffle", 1), ("element_bytes", 4))),),
     "deflate": (SHUFFLE, Codec("zlib", (("level", 4),))),
 }
-"""What is measured, by the name of its numbers in the profile. Deflate's input is shuffled, as in most files."""
+"""The measured codecs, by their names in the profile. Deflate's input is shuffled, as in most files."""
 FILES = 64
 
 
@@ -43,7 +43,7 @@ def codecs(measuring: Measuring, seconds: float) -> None:
         try:
             encode, decode, _ = _core.time_coding(codec_tuples(chain), elements, CHUNK_BYTES, share)
         except UnsupportedError:
-            continue  # this build has not the codec, and whoever needs it is told
+            continue  # this build lacks the codec: a user of it gets an error
         found[name] = Sample.of(encode), Sample.of(decode)
     for name, samples in found.items():
         for number, sample, of_shuffle in zip(("encode", "decode"), samples, found["shuffle"], strict=True):
@@ -53,7 +53,7 @@ def codecs(measuring: Measuring, seconds: float) -> None:
 
 
 def field() -> npt.NDArray[np.float32]:
-    """Return elements that are compressed as a model's are: waves, and noise in the last digits."""
+    """Return elements that compress like those of a model: waves, with noise in the last digits."""
     rows, columns = np.meshgrid(np.linspace(0, 9, ROWS), np.linspace(0, 7, COLUMNS), indexing="ij")
     noise = np.random.default_rng(2).normal(0, 0.05, (ROWS, COLUMNS))
     waves: npt.NDArray[Any] = 280 + 20 * np.sin(rows) * np.cos(columns) + noise
@@ -61,7 +61,7 @@ def field() -> npt.NDArray[np.float32]:
 
 
 def _files(measuring: Measuring, seconds: float) -> None:
-    """Measure a file of a chunk that is found and opened, and one that is written aside and given its name."""
+    """Measure the search and open of a chunk's file, and the write and rename of one."""
     with tempfile.TemporaryDirectory(dir=os.path.dirname(measuring.file.path)) as folder:
         names = [os.path.join(folder, str(number)) for number in range(FILES)]
         made, found = measuring.in_turn([_seconds_each(_make, names), _seconds_each(_look, names)], seconds)

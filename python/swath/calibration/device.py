@@ -1,4 +1,4 @@
-"""What the device behind the page cache costs, and bringing what was written to it."""
+"""The costs of the device behind the page cache, and of syncing to it."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ PAGE = 4 << 10
 LIST_BATCH = 64
 RANDOM_STRIDE = 16 << 10
 WRITES_MAX = 1 << 14
-"""Of one repetition that ends with a sync."""
+"""The writes of one repetition, which ends with a sync."""
 
 
 def syncs(measuring: Measuring, seconds: float) -> None:
-    """Measure the fixed part of a sync, and what each further byte adds, over a few sizes."""
+    """Measure the fixed part of a sync, and the cost of each additional byte, over a few sizes."""
     file = measuring.file
     piece = 1 << 20
     sizes = [size for size in (0, 1 << 20, 4 << 20, 16 << 20) if size <= file.nbytes // 2]
@@ -42,7 +42,7 @@ def syncs(measuring: Measuring, seconds: float) -> None:
 
 
 def reads(measuring: Measuring, seconds: float) -> None:
-    """Measure reads of each size, one behind the other."""
+    """Measure reads of each size that follow each other."""
     sizes = measuring.sizes()
     share = seconds / len(sizes)
     samples = []
@@ -54,7 +54,7 @@ def reads(measuring: Measuring, seconds: float) -> None:
 
 
 def jumps(measuring: Measuring, seconds: float) -> None:
-    """Measure what a page costs more that lies anywhere, alone or in a batch."""
+    """Measure the additional cost of a page at a random place, alone or in a batch."""
     for name, batch in (("read_jump", 1), ("read_jump_batched", LIST_BATCH)):
         scattered = partial(
             measuring.file.one, False, PAGE, seconds / 12, stride=RANDOM_STRIDE, batch=batch, shuffled=True
@@ -66,7 +66,7 @@ def jumps(measuring: Measuring, seconds: float) -> None:
 
 
 def writes(measuring: Measuring, seconds: float) -> None:
-    """Measure writes of a file that is not cached, with one sync at the end, less the fixed part of that sync."""
+    """Measure writes of an uncached file, with one sync at the end, minus the fixed part of that sync."""
     file, findings = measuring.file, measuring.findings
     sizes = measuring.sizes()
     share = seconds / (len(sizes) + 1)

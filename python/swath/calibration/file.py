@@ -1,4 +1,4 @@
-"""The file that is measured with, and which medium was met: the page cache, or the device behind it."""
+"""The file for measurements, and checks of the medium that was reached: the page cache, or the device behind it."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ REQUESTS_MAX = 1 << 17
 CACHED_MIN = 0.999
 UNCACHED_MAX = 0.01
 DEVICE_MIN = 0.95
-"""Of the bytes that were asked for, as the kernel counts what the device gave."""
+"""The part of the requested bytes that the device delivered, as the kernel counts it."""
 TRIES = 3
 
 Measure: TypeAlias = Callable[[], tuple[float, int]]
-"""Seconds of one request, and the bytes of all that were made."""
+"""A function: the seconds of one request, and the bytes of all requests."""
 
 
 class NotReachedError(Exception):
-    """A medium was not met, or it cannot be shown that it was."""
+    """A medium was not reached, or it cannot be shown that it was."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Requests:
-    """So many requests of one size at a constant distance.
+    """A number of requests of one size at a constant distance.
 
     Attributes:
-        write: whether they write.
+        write: whether they are writes.
         size: bytes of each.
-        first: byte of the file where the first begins.
-        stride: bytes from the begin of one to that of the next.
-        count: how many.
+        first: the byte of the file where the first one begins.
+        stride: bytes from the begin of one to the begin of the next.
+        count: their number.
     """
 
     write: bool
@@ -48,17 +48,17 @@ class Requests:
 
 
 class MeasuredFile:
-    """A file, open to be measured with.
+    """A file that is open for measurements.
 
     Args:
-        path: where it is to be; nothing is there yet.
-        evict: makes the kernel forget it.
+        path: its path, which must not exist.
+        evict: drops it from the page cache.
 
     Attributes:
         path: of the file.
         nbytes: its length.
-        file: that is measured.
-        cursor: where the next stretch begins, so that stretches follow each other.
+        file: the open file.
+        cursor: the begin of the next stretch, so that stretches follow each other.
     """
 
     def __init__(self, path: str, evict: Callable[[str], None]) -> None:
@@ -66,14 +66,14 @@ class MeasuredFile:
         self.nbytes = 0
         self.cursor = 0
         self._evict = evict
-        self._device_part = 1.0  # the least part of what was asked for that came from the device
+        self._device_part = 1.0  # the least part of the requested bytes that came from the device
         with open(path, "xb"):
             pass
         self.file = _core.open_file(path, "r+")
 
     def make(self, nbytes: int, seconds: float) -> bool:
-        """Fill it; whether all of it is there: from an eighth on it ends where more than `seconds` are over."""
-        # By the window: Linux keeps what larger writes make in folios so large that a later small write to one is slow.
+        """Fill the file; return whether it is complete: from an eighth on, it stops after `seconds`."""
+        # Window by window: larger writes make folios that are so large that later small writes to them are slow.
         begin = time.monotonic()
         while self.nbytes < nbytes:
             self.request(Requests(True, WINDOW, self.nbytes, WINDOW, WINDOWS_A_SYNC), sync=True)
@@ -83,11 +83,11 @@ class MeasuredFile:
         return True
 
     def request(self, requests: Requests, *, seconds_max: float = 60.0, **how: Any) -> tuple[float, int]:
-        """Make requests. Return their seconds, and how many were made in `seconds_max`."""
+        """Make requests. Return their seconds, and the number that was made in `seconds_max`."""
         return _core.time_requests(self.file, *dataclasses.astuple(requests), seconds_max=seconds_max, **how)
 
     def stretch(self, size: int, count: int) -> tuple[int, int]:
-        """Where the next `count` requests of `size` begin, behind those before; and how many the file has room for."""
+        """Return the begin of the next `count` requests of `size`, and the number that fits into the file."""
         count = max(min(count, self.nbytes // size), 1)
         if self.cursor + size * count > self.nbytes:
             self.cursor = 0
@@ -98,7 +98,7 @@ class MeasuredFile:
     def one(
         self, write: bool, size: int, seconds_max: float, *, stride: int = 0, batch: int = 1, shuffled: bool = False
     ) -> tuple[float, int]:
-        """Return seconds of one request, and the bytes of all: a stretch of the file, behind the one before."""
+        """Return the seconds of one request, and the bytes of all: a stretch of the file after the last one."""
         stride = stride or size
         if shuffled or self.cursor + stride * batch > self.nbytes:
             self.cursor = 0
@@ -110,7 +110,7 @@ class MeasuredFile:
         return seconds / made, made * size
 
     def warm(self, measure: Measure, *, synced: bool = False) -> float:
-        """Return the seconds of `measure`, while all of the file is in the page cache and no device is read.
+        """Return the seconds of `measure` while the whole file is in the page cache and no device is read.
 
         Raises NotReachedError.
         """
@@ -131,7 +131,7 @@ class MeasuredFile:
         )
 
     def cold(self, measure: Measure, *, reads: bool = True) -> float:
-        """Return the seconds of `measure`, where nothing of the file was in memory and a device had to be read.
+        """Return the seconds of `measure` when nothing of the file was in memory and a device had to be read.
 
         Raises NotReachedError.
         """
@@ -140,7 +140,7 @@ class MeasuredFile:
             cached = self._cached_fraction()
             if cached <= UNCACHED_MAX:
                 break
-            time.sleep(0.02 * (attempt + 1))  # pages on their way to the device stay
+            time.sleep(0.02 * (attempt + 1))  # dirty pages stay until they are written
         else:
             raise NotReachedError(
                 f"{cached:.0%} of the file stayed in the page cache when the kernel was asked to forget it "
@@ -164,7 +164,7 @@ class MeasuredFile:
 
     @property
     def how_warm_is_known(self) -> str:
-        """How it is known that the page cache was as stated, in words, for the profile."""
+        """A description, for the profile, of how it was checked that the page cache was warm."""
         device_reads = "no device read meanwhile (/proc/self/io)"
         if kernel.device_bytes_read() is None:
             device_reads = "the kernel does not tell whether a device was read meanwhile"
@@ -172,7 +172,7 @@ class MeasuredFile:
 
     @property
     def how_cold_is_known(self) -> str:
-        """How it is known that the page cache was as stated, in words, for the profile."""
+        """A description, for the profile, of how it was checked that the page cache was cold."""
         return (
             "the file was forgotten before each repetition (fsync, posix_fadvise; at most "
             f"{UNCACHED_MAX:.0%} left, cachestat), and of each read at least {min(self._device_part, 1.0):.0%} came "

@@ -1,4 +1,4 @@
-"""What was found: the numbers of a profile, how far repetitions lay apart, and how it is known which medium was met."""
+"""The results: the numbers of a profile, the spread of repetitions, and how the medium was checked."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from swath.calibration.samples import NOISY, Sample
 
 
 class Findings:
-    """Stated defaults, until numbers take their place.
+    """Documented defaults, which measured numbers replace.
 
     Attributes:
         numbers: by their names in core/plan/profile.h; a curve is a list of [place, seconds].
-        known: how it is known, by medium.
-        spread: how far repetitions lay apart, by name.
-        notes: what else whoever uses them should know.
-        refused: media that were not met, or that cannot be shown to have been met.
+        known: how the medium was checked, by medium.
+        spread: the spread of repetitions, by name.
+        notes: other facts for users of the numbers.
+        refused: media that were not reached, or for which it cannot be shown.
     """
 
     def __init__(self) -> None:
@@ -30,22 +30,22 @@ class Findings:
         self.refused: set[str] = set()
 
     def set(self, name: str, value: float, spread: float) -> None:
-        """Keep one number."""
+        """Store one number."""
         self.numbers[name] = value
         self.spread[name] = round(spread, 3)
 
     def set_curve(self, name: str, places: Sequence[float], samples: Sequence[Sample]) -> None:
-        """Keep a number that depends on a size."""
+        """Store a number that depends on a size."""
         self.numbers[name] = [[float(x), sample.median] for x, sample in zip(places, samples, strict=True)]
         self.spread[name] = [round(sample.spread, 3) for sample in samples]
 
     def at(self, curve: str, place: float) -> float:
-        """Return the number at that size, between those that were measured."""
+        """Return the number at that size, interpolated between measured sizes."""
         points = np.array(self.numbers[curve])
         return float(np.interp(place, points[:, 0], points[:, 1]))
 
     def refuse(self, medium: str, reason: str) -> None:
-        """Take back what was measured of a medium so far: the device is unknown, the page cache as stated."""
+        """Discard the measurements of a medium: the device becomes unknown, the page cache gets its defaults."""
         self.refused.add(medium)
         default = _core.default_profile().to_dict()
         for name in [name for name in self.numbers if name.startswith(f"{medium}.")]:
@@ -58,7 +58,7 @@ class Findings:
             self.known["device"] = f"unknown, no number is claimed: {reason}"
 
     def say_how_known(self, cache: str, device: str) -> None:
-        """Say how media are known, at the end; `cache` and `device` say it of media that were met."""
+        """Record at the end how media were checked; `cache` and `device` are the texts for media that were reached."""
         self.known.setdefault("cache", cache)
         self.known.setdefault("device", device)
         self.known["syncs"] = "fsync of a file whose dirty pages are known, as the kernel reports its end"

@@ -1,4 +1,4 @@
-"""What this machine costs, whatever the store: copies in memory, meetings of ranks, and what an operation is beside."""
+"""The costs of this machine, with any store: copies in memory, barriers of ranks, and the overhead of an operation."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from swath.errors import StoreError, UnsupportedError
 COPIED_BLOCKS = (1, 4, 8, 16, 64, 512, 4 << 10)
 RANKS_THAT_MEET = (1, 2, 4, 8)
 COLD_BYTES = 4 << 20
-"""Whoever has touched so many has pushed this process's own data out of its core's caches."""
+"""A program that has touched this many bytes has replaced this process's data in its core's caches."""
 
 
 def operation(measuring: Measuring, seconds: float) -> None:
-    """Measure an 8-byte read from an open array, less the pread in it."""
+    """Measure an 8-byte read from an open array, minus its pread."""
     path = os.path.join(os.path.dirname(measuring.file.path), "operation.npy")
     np.save(path, np.zeros(8))
     calls = 20
@@ -47,7 +47,7 @@ def operation(measuring: Measuring, seconds: float) -> None:
 
         def late_operation() -> float:
             opened.sync()
-            others.sum()  # what the program does between: the caches are its own
+            others.sum()  # the program's work between operations, which fills the caches
             return seconds_of(lambda: opened.write(values, selection=np.s_[:1], method="direct"))
 
         late = measuring.in_turn([late_operation], seconds / 2)[0]
@@ -55,7 +55,7 @@ def operation(measuring: Measuring, seconds: float) -> None:
 
 
 def copies(measuring: Measuring, seconds: float) -> None:
-    """Measure copies in memory, by the length of blocks; and of several cores at once."""
+    """Measure copies in memory, by the length of blocks; and on several cores at the same time."""
     share = seconds / 5
     memory = measuring.effort.memory_bytes
     for name, gather, exchange in (
@@ -78,7 +78,7 @@ def copies(measuring: Measuring, seconds: float) -> None:
 
 
 def meetings(measuring: Measuring, seconds: float) -> None:
-    """Measure meetings of ranks of one node, idle and between copies; and what a visit to a part of a window costs."""
+    """Measure barriers of ranks of one node, idle and between copies; and the cost of visiting a part of a window."""
     findings = measuring.findings
     share = seconds / (2 * len(RANKS_THAT_MEET) + 1)
     visits = Sample.of(_core.time_visits(share))

@@ -1,4 +1,4 @@
-"""What every step of a calibration works with."""
+"""The tools of every step of a calibration."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from swath.calibration.findings import Findings
 from swath.calibration.samples import Sample, in_turn
 
 SIZES = (8, 64, 512, 4 << 10, 32 << 10, 256 << 10, 512 << 10, 2 << 20, 4 << 20, 16 << 20)
-"""Of requests, bytes; the windows of two-phase and of sieving are among them."""
+"""Sizes of requests in bytes; they include the windows of two-phase and of sieving."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Effort:
-    """How long to take, and how large to be: seconds, bytes of the file, bytes of the memory that is copied to."""
+    """The effort: seconds, bytes of the file, bytes of the memory that is copied to."""
 
     seconds: float
     file_bytes: int
@@ -25,16 +25,16 @@ class Effort:
 
     @property
     def room_bytes(self) -> int:
-        """What must be free in the folder: nobody likes a full file system."""
+        """The free bytes that the folder must have, with a reserve."""
         return 4 * self.file_bytes
 
 
 class Measuring:
-    """A file to measure with, what was found so far, and how long it may take.
+    """A file for measurements, the results so far, and the time limit.
 
     Attributes:
-        file, effort, findings: see there.
-        cores: that this process may use.
+        file, effort, findings: see their classes.
+        cores: the number of cores that this process may use.
     """
 
     def __init__(self, file: MeasuredFile, effort: Effort) -> None:
@@ -46,7 +46,7 @@ class Measuring:
         self._deadline = time.monotonic() + 2 * effort.seconds
 
     def sizes(self) -> list[int]:
-        """Return the sizes of requests, as far as the file has room for two."""
+        """Return the sizes of requests that fit into the file twice."""
         return [size for size in SIZES if size <= self.file.nbytes // 2]
 
     def in_turn(self, runs: Sequence[Callable[[], float]], seconds: float) -> list[Sample]:

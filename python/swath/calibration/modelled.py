@@ -1,9 +1,9 @@
-"""Measure a modelled disk (docs/modelled-disks.md) by its engine, in the time of a simulation.
+"""Measures a modelled disk (docs/modelled-disks.md) by its engine, in simulated time.
 
-Seconds of the disk pass at once there, and come out the same each time.
+Simulated seconds take no real time, and are the same each time.
 
-Such a disk has no page cache: what a profile says of the cache is then what its device does, and a sync waits for
-nothing. Copies, meetings and the like are those of the profile of the store that the bytes lie on.
+Such a disk has no page cache: the profile's numbers of the cache are those of the device, and a sync does not wait.
+Copies, barriers and similar numbers are those of the profile of the store with the bytes.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ SIZES = (8, 64, 512, 4 << 10, 32 << 10, 256 << 10, 512 << 10, 2 << 20, 4 << 20, 
 FILE_BYTES = 128 << 20
 REPETITIONS = 12
 JUMP_BYTES = 1 << 20
-"""From one place to the next that a jump may lead to."""
+"""The distance between two places of a jump."""
 PAGE = 4 << 10
 STREAM_REQUEST = 512 << 10
 STREAMS = (1, 2, 4, 8)
 
 
 def calibrate_modelled(engine: str, folder: str) -> profile.StoredProfile:
-    """Measure the disk that `engine` ("model:PRESET") names, with a file in `folder`; the profile is not kept.
+    """Measure the disk of `engine` ("model:PRESET"), with a file in `folder`; the profile is not saved.
 
     Raises:
         ArgumentError: no such disk.
@@ -81,7 +81,7 @@ def _opened(path: str, engine: str, comm: Any) -> Any:
 
 
 def _request(array: Any, direction: str, first: int, size: int, memory: Any) -> float:
-    """Return the seconds of one request, by the simulation's clock."""
+    """Return the seconds of one request, by the simulated clock."""
     begin = _core.clock_now()
     chosen = slice(first, first + size)
     if direction == "read":
@@ -92,13 +92,13 @@ def _request(array: Any, direction: str, first: int, size: int, memory: Any) -> 
 
 
 def _requests(path: str, engine: str, direction: str, comm: Any) -> tuple[list[list[float]], float]:
-    """Return seconds of one request by its size, where each follows the one before; and of a jump."""
+    """Return the seconds of one request by its size, if it follows the last one; and of a jump."""
     memory = np.zeros(max(SIZES), "u1")
     curve = []
     with _opened(path, engine, comm) as array:
 
         def mean(size: int, places: list[int]) -> float:
-            # The first one brings the head there. Where a controller reads ahead, few requests wait for many.
+            # The first one moves the head there. If a controller reads ahead, a few requests wait for many.
             return statistics.fmean([_request(array, direction, at, size, memory) for at in places][1:])
 
         for size in SIZES:
@@ -112,7 +112,7 @@ def _requests(path: str, engine: str, direction: str, comm: Any) -> tuple[list[l
 
 
 def _streams(path: str, engine: str, ranks: int, direction: str) -> float:
-    """Return the mean seconds of a request of each of so many streams at once, in parts of the file of their own."""
+    """Return the mean seconds of a request of each of several streams, each in its own part of the file."""
     part = FILE_BYTES // max(STREAMS)
 
     def work(comm: Any) -> float:

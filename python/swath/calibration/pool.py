@@ -1,8 +1,8 @@
-"""Measure what a Ceph pool costs: the numbers `objects.*` of core/plan/profile.h, as seen from this machine.
+"""Measures the costs of a Ceph pool: the numbers `objects.*` of core/plan/profile.h, from this machine.
 
-An operation that is waited for, one among many that are on their way, a byte, a range of a list, a region and a byte of
-a description and a byte of the windows that a server reads for one, of reads and writes apart. What is measured of many
-is what the cluster gives all its clients together.
+For reads and writes separately: an operation that is waited for, one of many in flight, a byte, a range of a list, a
+region and a byte of a description, and a byte of the windows that a server reads for a description. Numbers for many
+operations are the throughput of the cluster for all its clients.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from swath.formats import pools
 from swath.store import profile
 
 OBJECTS = 512
-"""Small ones, so that as many operations are under way as there may be."""
+"""Objects are small, so that the most operations can be in flight."""
 SMALL_BYTES = 4096
 ROW_BYTES = 1024
 DENSE = 8
-"""Regions of a row where there are many; where there are few, one. Servers read the same windows for both."""
+"""Regions in a row: this many, or one. Servers read the same windows for both."""
 STRIPE = (64 << 10, 4, 4 << 20)
 DIRECTIONS = ("read", "write")
 
@@ -38,12 +38,12 @@ DIRECTIONS = ("read", "write")
 def calibrate_pool(
     path: str, effort: Effort, *, report: Callable[[str, float], None] = lambda step, done: None
 ) -> profile.StoredProfile:
-    """Measure a pool, `rados:POOL[?conf=…&id=…]`; the profile is returned, not kept.
+    """Measure a pool, `rados:POOL[?conf=…&id=…]`; the profile is returned, not saved.
 
     Args:
-        path: the pool; what is made there is removed again.
-        effort: how long to take, and of which size the file is whose bytes are moved.
-        report: is told each step as it begins, and the part of the work that is done, 0 to 1.
+        path: the pool; objects there are removed again.
+        effort: the time, and the size of the file for transfers.
+        report: is called when a step begins, with its name and the finished part of the work, 0 to 1.
 
     Raises:
         ArgumentError: no pool.
@@ -79,7 +79,7 @@ def calibrate_pool(
 
 @contextlib.contextmanager
 def _arrays(path: str, effort: Effort) -> Iterator[tuple[Array, Array]]:
-    """An array of small objects, a row each, and one of a few large ones; both go away, whatever happens."""
+    """Yield an array of small objects, one per row, and one of a few large ones; both are always removed."""
     pool, question, settings = path.partition("?")
     if "/" in pool:
         raise ArgumentError(f"calibrate {path}: expected a pool, rados:POOL, perhaps with ?conf=FILE&id=USER")
@@ -161,12 +161,12 @@ def _requests(cost: dict[str, int]) -> int:
 
 
 def _set(found: Findings, direction: str, what: str, seconds: float, sample: Sample) -> None:
-    """Keep a number; what is left of a difference is never nothing."""
+    """Store a number; a difference must stay above zero."""
     found.set(f"objects.{direction}.{what}", max(seconds, 1e-12), sample.spread)
 
 
 def _tell_network(found: Findings, small: Array) -> None:
-    """Attributes of an object cost a server next to nothing: what is waited for is the way there and back."""
+    """Set the network's latency: attributes of an object cost a server almost nothing, so the rest is the way."""
 
     def look() -> float:
         begin = time.perf_counter()

@@ -1,4 +1,4 @@
-"""What repetitions say: medians, and how far they lay apart."""
+"""Statistics of repetitions: medians and spread."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import numpy as np
 
 REPETITIONS = 5
 BRIEF_SECONDS = 1e-3
-"""One repetition of what only this core does: shorter than a scheduler's slice, so that most are not interrupted."""
+"""The time of a repetition on this core only: shorter than a scheduler's time slice, so most are not interrupted."""
 NOISY = 0.25
-"""A spread beyond this is measured for longer, and noted."""
+"""A larger spread is measured for longer, and noted."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Sample:
-    """A median, and how far repetitions lay apart: interquartile range by median."""
+    """A median, and the spread of repetitions: interquartile range divided by the median."""
 
     median: float
     spread: float
@@ -32,12 +32,12 @@ class Sample:
 
 
 def in_turn(runs: Sequence[Callable[[], float]], seconds: float, deadline: float) -> list[Sample]:
-    """Do the runs in turn, again and again; for half as long again where they lie far apart.
+    """Run the functions in turn, repeatedly; for half as long again if the spread is large.
 
     Args:
         runs: each returns the seconds that it measured.
-        seconds: to spend on them.
-        deadline: of `time.monotonic`; after it each run is repeated three times only.
+        seconds: the time for them.
+        deadline: in `time.monotonic`; after it, each runs three times only.
     """
     values: list[list[float]] = [[] for _ in runs]
     begin = time.monotonic()
@@ -51,18 +51,18 @@ def in_turn(runs: Sequence[Callable[[], float]], seconds: float, deadline: float
             calm = all(sample.spread <= NOISY for sample in samples)
             if calm or now - begin >= 1.5 * seconds:
                 return samples
-        # The median of two would be their mean, which one interruption can make anything.
+        # The median of two values is their mean, which one interruption can change completely.
         if rounds >= 3 and (now - begin >= 3 * seconds or now > deadline):
             return samples
 
 
 def slowdowns(samples: Sequence[Sample]) -> list[Sample]:
-    """Return for one, two, ... at once how many times longer each takes than one alone."""
+    """Return for one, two, ... at the same time the factor by which each takes longer than one alone."""
     return [Sample(max(1.0, sample.median / samples[0].median), sample.spread) for sample in samples]
 
 
 def seconds_of(work: Callable[[], object]) -> float:
-    """Return the seconds of a call, by the clock."""
+    """Return the seconds of a call."""
     begin = time.perf_counter()
     work()
     return time.perf_counter() - begin

@@ -1,4 +1,4 @@
-"""What several streams at once cost, of the page cache and of the device."""
+"""The costs of several streams at the same time, for the page cache and for the device."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ STREAM_REQUEST = 512 << 10
 
 
 def streams(medium: str, measuring: Measuring, seconds: float) -> None:
-    """How much longer each of several streams takes, each in its own part of the file."""
+    """Measure how much longer each of several streams takes, each in its own part of the file."""
     file = measuring.file
     part_min = 4 * STREAM_REQUEST
     candidates = sorted({1, 2, measuring.cores, 2 * measuring.cores})

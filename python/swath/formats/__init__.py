@@ -1,9 +1,9 @@
-"""File formats: each says where in a file the bytes of an array are. The bytes are moved by Swath's engines.
+"""File formats: each describes the positions of an array's bytes in a file. Swath's engines move the bytes.
 
     description = describe("sst.nc", "surface_temperature")   # pure facts; no file stays open
     description.layout              # StridedLayout, ChunkedLayout, CodedLayout or LibraryLayout
 
-Values are the stored ones: byte order kept, nothing scaled, nothing masked. registry.py says which formats there are.
+Values are the stored ones: byte order kept, nothing scaled, nothing masked. registry.py has the list of formats.
 """
 
 from __future__ import annotations
@@ -142,14 +142,14 @@ def describe(
     offset: int | None = None,
     format: str | None = None,  # noqa: A002
 ) -> Description:
-    """Return where the bytes of one array are in an existing file.
+    """Return the positions of one array's bytes in an existing file.
 
     The format is recognised by the file's first bytes (a Zarr store by the metadata in its folder), never by its name,
-    unless `format` says it. `shape` and `dtype` (with `order`, "C", and `offset`, 0) make any file a raw file.
+    unless `format` gives it. `shape` and `dtype` (with `order`, "C", and `offset`, 0) make any file a raw file.
 
-    Raises ArgumentError for arguments that do not go together or a `variable` that is not there (listing what is),
-    FormatError for an unknown format, a header that cannot be true or a file that is too short, UnsupportedError for
-    elements that are not plain bytes, and StoreError, or NotFoundError, where the system refuses.
+    Raises ArgumentError for arguments that do not fit together or a `variable` that does not exist (with a list of
+    names), FormatError for an unknown format, a false header or a file that is too short, UnsupportedError for elements
+    that are not plain bytes, and StoreError, or NotFoundError, if the system refuses.
     """
     name = checked_path(path)
     _check_text(variable=variable, format=format)
@@ -185,13 +185,13 @@ def describe(
 def create_array(path: Path, format: str, new: NewArray) -> Description:  # noqa: A002
     """Make a new file for one array, in its final size, without writing its elements.
 
-    The data are a hole in the file, which reads as zeros: elements that the caller never writes do not have the value
-    `description.fill` unless that is all zero bytes, or the caller writes it. Where `new.fill` is None, that is zero,
-    and for netCDF its default fill value. The stored dtype may differ from that of `new` in byte order: netCDF classic
-    is big-endian. Of a Zarr store no chunk is stored yet.
+    The data are a hole in the file, which reads as zeros: elements that the caller never writes have the value
+    `description.fill` only if it is all zero bytes, or if the caller writes it. If `new.fill` is None, the fill value
+    is zero, and for netCDF its default. The stored dtype may have another byte order than `new`: netCDF classic is
+    big-endian. A Zarr store has no chunks yet.
 
-    Raises ExistsError where there is a file already, ArgumentError for what the format cannot store, other StoreErrors
-    where the system refuses. No file is left behind then.
+    Raises ExistsError if there is a file already, ArgumentError for what the format cannot store, other StoreErrors if
+    the system refuses. After an error, no file is left.
     """
     name, module = checked_path(path), kind_of(format)
     pools.refuse(name, module)
@@ -213,7 +213,7 @@ def new_array(
     dtype: npt.DTypeLike,
     options: CreationOptions,
 ) -> NewArray:
-    """Return the array that a file gets, its options checked. Raises ArgumentError.
+    """Return the array for a new file, with checked options. Raises ArgumentError.
 
     `format` is "raw", "npy", "hdf5", "netcdf4", "netcdf-classic" or, for one of its versions, "netcdf-classic:cdf1" (or
     cdf2, cdf5), or "zarr" ("zarr:v2" for its version 2). Names and attributes are for netCDF, HDF5 and Zarr only; the
@@ -256,7 +256,7 @@ def _growing_shape(shape: Any, format: str) -> tuple[tuple[int, ...], tuple[bool
 
 
 def _as_asked(made: Description, new: NewArray) -> Description:
-    """Return what was made, with its fill value; ArgumentError where the format has another dtype for it."""
+    """Return the new array with its fill value; ArgumentError if the format stores another dtype."""
     if made.dtype != new.dtype and not differs_in_byte_order_only(made.dtype, new.dtype):
         raise ArgumentError(
             f"{made.format} cannot store dtype {new.dtype} as it is, only {made.dtype}: ask for that, or choose "
@@ -271,9 +271,9 @@ def _as_asked(made: Description, new: NewArray) -> Description:
 
 
 def contents(path: Path, *, to_change: bool = False) -> Contents:
-    """Return everything that an existing file holds but the elements. Raises as `describe` does.
+    """Return the contents of an existing file without the elements. Raises as `describe` does.
 
-    Who will change the file needs what each array says of itself: a Zarr store's consolidated metadata may be older.
+    A caller who will change the file needs the metadata of each array: a Zarr store's consolidated ones may be older.
     """
     name = checked_path(path)
     repair(name)
@@ -285,26 +285,26 @@ def contents(path: Path, *, to_change: bool = False) -> Contents:
 
 
 def check_changeable(path: str, format: str) -> None:  # noqa: A002
-    """Raise StoreError where another program writes the file and lets others read it meanwhile: HDF5's SWMR mode."""
+    """Raise StoreError if another program writes the file in HDF5's SWMR mode, in which others read it."""
     if has_filters(format):
         hdf5.refuse_written(path)
 
 
 def contents_of_many(path: Path, *, to_change: bool = False) -> Contents | None:
-    """Return the same where the file's format holds many variables; None where it does not, or is not known."""
+    """Return the same if the file's format has many variables; None if it does not, or is not known."""
     kind = recognised(path)
     return contents(path, to_change=to_change) if kind in MANY else None
 
 
 def format_of(path: Path) -> str:
-    """Return the format of an existing file, "netcdf4" apart from "hdf5". Raises as `describe` does."""
+    """Return the format of an existing file; "netcdf4" and "hdf5" differ. Raises as `describe` does."""
     return contents(path).format
 
 
 def start(path: Path, format: str) -> None:  # noqa: A002
     """Make a new file without variables, of a format such as "netcdf-classic:cdf2".
 
-    Raises ArgumentError for a format of one array, ExistsError where there is a file already.
+    Raises ArgumentError for a format of one array, ExistsError if there is a file already.
     """
     pools.refuse_change(checked_path(path))
     of_files(format).start(checked_path(path), format.partition(":")[2] or None)
@@ -316,16 +316,16 @@ def describe_many(
     variables: Sequence[str],
     seen: Mapping[str, Seen] | None = None,
 ) -> list[Description]:
-    """Return where the bytes of several variables are, at the price of about one. Raises as `describe` does.
+    """Return the positions of several variables, at the cost of about one. Raises as `describe` does.
 
-    Variables that were `seen` before, by name, are as long as they were then, or longer: of others the whole file may
-    have to be looked at.
+    Variables that were `seen` before, by name, have their old lengths, or are longer: for others, the whole file may
+    have to be read.
     """
     return of_files(format).describe_many(checked_path(path), variables, seen)
 
 
 def create_file(path: Path, format: str, new: NewFile) -> None:  # noqa: A002
-    """Make a new file with everything that it is to hold but the elements. Raises as `start` does."""
+    """Make a new file with all its contents but the elements. Raises as `start` does."""
     name = checked_path(path)
     pools.refuse(name, kind_of(format))
     if pools.is_in_pool(name):
@@ -335,7 +335,7 @@ def create_file(path: Path, format: str, new: NewFile) -> None:  # noqa: A002
 
 
 def take_objects(path: Path, objects: Objects) -> None:
-    """Let a file of HDF5 take from another one, as it is, what Swath has no words for. Raises as `start` does."""
+    """Let an HDF5 file copy unchanged from another one what Swath does not know. Raises as `start` does."""
     hdf5_objects.take(checked_path(path), objects)
 
 
@@ -346,12 +346,12 @@ def write_texts(path: Path, format: str, variable: str, pieces: Iterable[tuple[A
 
 
 def refusals(format: str, new: NewFile) -> list[str]:  # noqa: A002
-    """Return, in words, what a format cannot hold of a new file; nothing is made."""
+    """Return descriptions of what a format cannot store of a new file; creates nothing."""
     return of_files(format).refusals(new)
 
 
 def refusals_of_array(format: str, new: NewArray) -> list[str]:  # noqa: A002
-    """Return, in words, what a new file of one array cannot hold of it; nothing is made."""
+    """Return descriptions of what a new file of one array cannot store of it; creates nothing."""
     kind = kind_of(format)
     if kind in MANY:
         group = new.name.rpartition("/")[0].strip("/")
@@ -364,12 +364,12 @@ def refusals_of_array(format: str, new: NewArray) -> list[str]:  # noqa: A002
 
 
 def changes_of(format: str, path: str, **how: Any) -> FileChanges:  # noqa: A002
-    """Return the changes of a file that is open, which begin with the first one; `how`: see `_core.FileChanges`."""
+    """Return the changes of an open file, which begin with the first one. `how`: see `_core.FileChanges`."""
     return FileChanges("hdf5" if has_filters(format) else kind_of(format), path, **how)
 
 
 def add(format: str, changes: FileChanges, new: NewArray) -> Description:  # noqa: A002
-    """Add a variable to an existing file. Raises ExistsError, ArgumentError; the file is then as it was."""
+    """Add a variable to an existing file. Raises ExistsError, ArgumentError; then the file is as it was."""
     mark = changes.mark()
     with _named(changes.path):
         made = of_files(format).add(changes, new)
@@ -382,7 +382,7 @@ def add(format: str, changes: FileChanges, new: NewArray) -> Description:  # noq
 
 @contextlib.contextmanager
 def _named(path: str) -> Iterator[None]:
-    """Let errors of arguments say which file they are about."""
+    """Add the file to errors about arguments."""
     try:
         yield
     except (ArgumentError, ExistsError) as error:
@@ -406,26 +406,26 @@ def extend(
     *,
     written_from: int | None = None,
 ) -> Description:
-    """Give a variable room for so many rows, and return where they are; the caller writes from `written_from` on."""
+    """Allocate this many rows of a variable, and return their positions; the caller writes from `written_from` on."""
     return of_files(format).extend(changes, variable, rows, written_from=written_from)
 
 
 def set_length(format: str, changes: FileChanges, dimension: str, rows: int) -> None:  # noqa: A002
-    """Let the dimension, "group/time", have so many rows, for every variable along it and every reader.
+    """Give the dimension, "group/time", this many rows, for every variable along it and every reader.
 
-    That of a variable without names of dimensions is ":group/variable".
+    The dimension of a variable without names of dimensions is ":group/variable".
     """
     of_files(format).set_length(changes, dimension, rows)
 
 
 def finish(format: str, path: str) -> None:  # noqa: A002
-    """Make what other readers of a new file look for, when all is in it: a store's consolidated metadata."""
+    """Write what other readers expect in a complete new file: a store's consolidated metadata."""
     if is_folder(format):
         zarr.finish(path)
 
 
 def _remove(path: str) -> None:
-    """Remove what `create` has made."""
+    """Remove what `create` made."""
     if pools.is_in_pool(path):
         pools.remove(path)
     else:
@@ -438,7 +438,7 @@ def _chunks_of(
     shape: tuple[int, ...],
     unlimited: tuple[bool, ...] = (),
 ) -> tuple[int, ...] | None:
-    """Zarr's may be longer than the array; those of HDF5 are no longer, but along a dimension that grows."""
+    """Return checked chunks: Zarr's may be longer than the array; HDF5's may not, except along a growing dimension."""
     if is_folder(format):
         return None if chunks is None else checked_shape(chunks)
     return checked_chunks(chunks, shape, unlimited)
@@ -475,23 +475,23 @@ def check_codecs(format: str, codecs: Any, itemsize: int) -> tuple[Codec, ...]: 
 
 
 def asked_codecs(codecs: Sequence[Codec], format: str, chunk_bytes: int) -> list[Mapping[str, Any]]:  # noqa: A002
-    """Return codecs that chunks were found to have as `create` takes them for a format: in Zarr 3 registered ones."""
+    """Return codecs of existing chunks as arguments of `create` for a format: in Zarr 3, registered ones."""
     if is_folder(format) and format != "zarr:v2":
         codecs = zarr.registered(codecs, chunk_bytes)
     return [_asked_codec(codec) for codec in codecs]
 
 
 def _asked_codec(codec: Codec) -> Mapping[str, Any]:
-    if codec.name == "hdf5-lz4":  # each format has its own kind of blocks
+    if codec.name == "hdf5-lz4":  # each format has its own block format
         return {"name": "lz4", "configuration": {"blocksize": dict(codec.settings)["block_bytes"]}}
     return zarr.codec_to_v3(codec)
 
 
 def allocate(description: Description, changes: FileChanges | None = None) -> Description:
-    """Give parts of the array that have no place in the file yet a place; returns where everything is now.
+    """Allocate the parts of the array that have no space in the file; return the new positions.
 
-    Only HDF5 has such parts. Call it on one rank, before writing, while nobody else has the file open. `changes`: of
-    the file, where the caller commits them.
+    Only HDF5 has such parts. Call it on one rank, before writes, while no other process has the file open. `changes`:
+    the file's changes, if the caller commits them.
     """
     return hdf5.allocate(description, changes) if description.format == "hdf5" else description
 
@@ -504,9 +504,9 @@ def describe_seen(
     *,
     as_seen: bool = False,
 ) -> Description:
-    """Return where the bytes of one variable are that was seen before: see `describe_many`.
+    """Return the positions of a variable that was seen before: see `describe_many`.
 
-    With `as_seen` it is as long as it was then, whatever others have added since.
+    With `as_seen` it has its old lengths, even if others have added rows since.
     """
     if variable is not None and has_filters(format):
         return hdf5.describe_many(checked_path(path), [variable], {variable.strip("/"): seen}, as_seen=as_seen)[0]
@@ -516,22 +516,22 @@ def describe_seen(
 
 
 def describe_again(description: Description, path: str | None = None) -> Description:
-    """Return the same array as it is now, perhaps in a file of another name."""
+    """Return the current description of the same array, perhaps in a file of another name."""
     if description.format == "raw":
         return dataclasses.replace(description, path=path or description.path)
     return describe_seen(path or description.path, description.format, description.variable, description)
 
 
 def chunk_room(description: Description, changes: FileChanges) -> _core.ChunkRoom | None:
-    """Return who gives coded chunks room in the array's file; None where chunks are files, or not coded."""
+    """Return the allocator of coded chunks in the array's file; None if chunks are files, or not coded."""
     layout = description.layout
     in_one_file = isinstance(layout, CodedLayout) and isinstance(layout.places, ChunkTable)
-    may_be_coded = description.format == "hdf5" and bool(description.stored_shape)  # once it is as long as it says
+    may_be_coded = description.format == "hdf5" and bool(description.stored_shape)  # when it has its full length
     return _core.ChunkRoom(changes, description.variable or "") if in_one_file or may_be_coded else None
 
 
 def library_read(description: Description, index: tuple[slice | int, ...]) -> npt.NDArray[Any]:
-    """Return the selected elements through the format's own library: the way for a LibraryLayout, correct but slower.
+    """Return the selected elements through the format's own library: for a LibraryLayout, correct but slower.
 
     `index` has one slice or integer for each dimension. The result has the stored dtype, in C order.
     """

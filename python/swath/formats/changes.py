@@ -1,7 +1,7 @@
-"""Changes of a file that can be taken back until they are committed, also after their process was killed.
+"""Changes of a file that can be undone until they are committed, also after their process was killed.
 
-The core keeps them (core/journal/changes.h): while `run.nc` is changed, the journal `.run.nc.swath-undo` in the same
-folder holds what was there before. docs/formats/undo-journal.md says what is in it.
+The core does this (core/journal/changes.h): while `run.nc` is changed, the journal `.run.nc.swath-undo` in the same
+folder has the old bytes. docs/formats/undo-journal.md describes its content.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ __all__ = [
 
 @contextlib.contextmanager
 def replacing(path: str, *, is_now: bool = True) -> Iterator[None]:
-    """Let a new file take the name inside the block; a journal that a killed process has left of the old one goes.
+    """Let a new file take the name inside the block; the journal of a killed process for the old file is removed.
 
     Args:
         path: the name.
-        is_now: False where it takes the name later: nothing goes, but what keeps it from doing so is raised.
+        is_now: False if it takes the name later: nothing is removed, but errors are raised.
 
     Raises:
-        StoreError: another process changes the old file, or another user's was killed while it did.
+        StoreError: another process changes the old file, or another user's process was killed during a change.
     """
     held = Replacing(path)
     try:
@@ -48,14 +48,14 @@ def replacing(path: str, *, is_now: bool = True) -> Iterator[None]:
 
 
 def never_closed(changes: FileChanges, name: str, process: int) -> None:
-    """The file is let go of, or the program over, and nobody has closed it: take back what is not to stay, say so.
+    """Undo changes of a file that was not closed before it was freed, or before the program's end, and warn.
 
-    Of a file that was not changed there is nothing to say.
+    There is no warning for a file that was not changed.
 
     Args:
         changes: of the file.
-        name: of the file, in words.
-        process: that has it open. A child of its has no business with it.
+        name: a description of the file.
+        process: the process that opened it. A forked child does nothing.
     """
     if os.getpid() != process or not changes.has_begun:
         return

@@ -1,4 +1,4 @@
-"""Which variable of a file is meant."""
+"""Finds the variable of a file that a name means."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from swath.errors import ArgumentError
 from swath.formats.contents import Variable
 
 LISTED = 20
-"""How many names a message lists before it says how many more there are."""
+"""The names that a message lists before it gives the number of the others."""
 
 
 def choose(path: str, variables: Iterable[Variable], variable: str | None) -> str:
-    """Return the name of the variable that `variable` means; None means the only one that holds numbers of its own.
+    """Return the name of the variable `variable`; None means the only one that is no coordinate.
 
-    Raises ArgumentError, listing what there is with similar names first, where that is none or more than one.
+    Raises ArgumentError, with the list of names, similar ones first, if there is none or more than one.
     """
     named = [v for v in variables if v.name]
     names = [v.name for v in named]
@@ -34,7 +34,7 @@ def choose(path: str, variables: Iterable[Variable], variable: str | None) -> st
 
 
 def describes_others(attributes: Iterable[dict[str, Any]]) -> set[str]:
-    """Return the names of the variables that exist to describe others, by the CF conventions on these attributes."""
+    """Return the names of the variables that describe others, which these attributes list by the CF conventions."""
     references = ("coordinates", "bounds", "climatology", "grid_mapping", "ancillary_variables", "cell_measures")
     return {
         word for one in attributes for key in references if isinstance(one.get(key), str) for word in one[key].split()

@@ -1,4 +1,4 @@
-"""Codecs as users and metadata in JSON name them, turned into the core's (core/chunks/codec.h); all formats share this.
+"""Converts names of codecs, from users and JSON metadata, to the core's (core/chunks/codec.h), for all formats.
 
 asked(["shuffle", {"name": "zlib", "configuration": {"level": 4}}], 8, Dialect())
 """
@@ -17,23 +17,23 @@ from swath.formats.description import Codec
 
 BLOSC_SHUFFLES = {"noshuffle": 0, "shuffle": 1, "bitshuffle": 2}
 BLOSC_COMPRESSORS = ("blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd")
-"""By the numbers that Blosc gives them."""
+"""In the order of Blosc's numbers."""
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """What the users of a format call codecs.
+    """A format's names of codecs.
 
     Attributes:
-        names: the core's codecs by what they are called; None for their own names.
-        defaults: what a configuration has where it is not said, by the core's name of the codec.
+        names: the core's codecs by the format's names; None for the core's own names.
+        defaults: default settings, by the core's name of the codec.
     """
 
     names: Mapping[str, str] | None = None
     defaults: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def codec(self, name: str) -> str:
-        """Return the core's name of a codec; ArgumentError where the format has none that is called so."""
+        """Return the core's name of a codec; ArgumentError if the format has no codec of that name."""
         if self.names is None:
             return name
         if name not in self.names:
@@ -42,9 +42,9 @@ class Dialect:
 
 
 def asked(codecs: Any, itemsize: int, dialect: Dialect) -> tuple[Codec, ...]:
-    """What `create` is given as codecs: one or several, each a name or {"name": …, "configuration": …} as in Zarr 3.
+    """Return the codecs for the argument of `create`: one or several, each a name or {"name": …, "configuration": …}.
 
-    Raises ArgumentError for one that cannot be, UnsupportedError for one that this build has not.
+    Raises ArgumentError for an impossible codec, UnsupportedError for one that this build lacks.
     """
     several = [codecs] if isinstance(codecs, (str, Mapping)) else codecs
     if not isinstance(several, Sequence):
@@ -62,7 +62,7 @@ def _asked_one(codec: Any, itemsize: int, dialect: Dialect) -> Codec:
 
 
 def _named(codec: Any) -> tuple[str, Mapping[str, Any]]:
-    """Return the name and the configuration of what is asked for; a name alone has none."""
+    """Return the name and the configuration of an argument; a name alone has no configuration."""
     called, settings = (codec.get("name"), codec.get("configuration")) if isinstance(codec, Mapping) else (codec, None)
     if not isinstance(called, str):
         raise ArgumentError(f"codecs: expected a name, or a name and its configuration, not {codec!r}")
@@ -81,9 +81,9 @@ def is_built(name: str) -> bool:
 
 
 def codec_of(name: str, settings: Mapping[str, Any], itemsize: int) -> Codec:
-    """Return the core's codec, configured as numcodecs and Zarr's version 3 do.
+    """Return the core's codec for a configuration of numcodecs and Zarr's version 3.
 
-    Raises FormatError for a configuration that cannot be, UnsupportedError for a codec that this build has not.
+    Raises FormatError for an impossible configuration, UnsupportedError for a codec that this build lacks.
     """
     try:
         text = json.dumps(dict(settings), default=operator.index)

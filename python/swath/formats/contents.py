@@ -1,4 +1,4 @@
-"""What a whole file holds: dimensions, groups, variables and their attributes, in the words that all formats share.
+"""The contents of a whole file: dimensions, groups, variables and attributes, in terms that all formats share.
 
     found = contents("run.nc")
     found.variables["ocean/t"].dimensions       # ("time", "y", "x")
@@ -24,9 +24,9 @@ Attributes = dict[str, Any]
 
 
 def typed(attributes: Mapping[str, Any]) -> Attributes:
-    """Return attributes as a user gives them with the types that they are stored in; None stays.
+    """Convert a user's attributes to the types in which they are stored; None stays.
 
-    Raises ArgumentError for what is no mapping, and for names that are no text.
+    Raises ArgumentError for an argument that is no mapping, and for names that are no text.
     """
     if not isinstance(attributes, Mapping):
         raise ArgumentError(f"attributes must be names with their values, as a dict has them, not {attributes!r}")
@@ -45,7 +45,7 @@ def _typed(value: Any) -> Any:
         return list(value)
     array = np.asarray(value)
     if array.dtype.hasobject:
-        return value  # the format says what it makes of it
+        return value  # the format decides
     return array.reshape(-1)[0] if array.size == 1 else array
 
 
@@ -71,8 +71,8 @@ class Group:
     Attributes:
         name: its path, "" for the file itself, "ocean/surface" for a group in a group.
         attributes: as stored.
-        dimensions: those that are defined in this group, by name. Those of the groups above it are seen from it too.
-        other_attributes: those of types that `Attributes` do not hold (structures, references), each in words.
+        dimensions: those that are defined in this group, by name. A group can also use those of the groups above it.
+        other_attributes: descriptions of those whose types `Attributes` do not hold (structures, references).
     """
 
     name: str
@@ -86,21 +86,20 @@ class Variable:
     """An array in a file, also one that Swath cannot read.
 
     Attributes:
-        name: its path in the file, "ocean/t"; "" where the format holds one array without a name.
+        name: its path in the file, "ocean/t"; "" if the format has one array without a name.
         shape: in elements.
-        dtype: as stored, byte order included; object for text of variable length; None where NumPy has none.
-        dimensions: their names, without groups, as seen from its group; () where the file names none.
-        attributes: as stored, without what a format keeps for its own books.
+        dtype: as stored, byte order included; object for text of variable length; None if NumPy has none.
+        dimensions: their names, without groups, as its group sees them; () if the file has no names.
+        attributes: as stored, without those that the format uses itself.
         chunks: elements of a chunk along each dimension; None for none.
         is_coordinate: whether it describes other variables (a coordinate, bounds, a grid mapping) or holds no numbers.
-        unsupported: why Swath cannot read it; "" where it can.
+        unsupported: why Swath cannot read it; "" if it can.
         shards: elements of a shard, a file of whole chunks; None for none.
-        codecs: what is done to the bytes of a chunk, in this order; None where Swath does not know all of it.
-        enumeration: what the numbers are called, where the format says it.
-        other_attributes: those of types that `Attributes` do not hold (structures, references), each in words.
-        same_as: the path of the variable that it is a link to; "" for a variable of its own.
-        maxshape: of HDF5, as long as each dimension may become, None for without end; () where none ends later than
-            the variable does.
+        codecs: the codecs of a chunk, in the order of encoding; None if Swath does not know all of them.
+        enumeration: the names of the numbers, if the format has them.
+        other_attributes: descriptions of those whose types `Attributes` do not hold (structures, references).
+        same_as: the path of the variable that this link leads to; "" for a variable of its own.
+        maxshape: HDF5 only: the largest length of each dimension, None for unlimited; () if no dimension can grow.
     """
 
     name: str
@@ -142,9 +141,9 @@ class Contents:
         format: "raw", "npy", "netcdf-classic", "netcdf4", "hdf5" or "zarr".
         version: of the format, for people: "CDF-5", "Zarr 3"; "" for none.
         groups: by path; "" is the file itself, which is always there.
-        variables: by path, in the order of the file; those that are links behind the others.
-        others: by path, in words, what is neither group nor variable: named types, links to groups, into other files,
-            and to nothing.
+        variables: by path, in the order of the file; links come last.
+        others: by path, descriptions of what is neither group nor variable: named types, links to groups, to other
+            files, or to nothing.
     """
 
     format: str
@@ -154,15 +153,15 @@ class Contents:
     others: dict[str, str] = field(default_factory=dict)
 
     def group(self, name: str) -> Group:
-        """Return a group by its path; KeyError where there is none."""
+        """Return a group by its path; KeyError if there is none."""
         return self.groups[name.strip("/")]
 
     def group_of(self, variable: Variable) -> str:
-        """Return the path of a variable's group; "" where the slash in its name is of no group (netCDF classic)."""
+        """Return the path of a variable's group; "" if the slash in its name separates no group (netCDF classic)."""
         return variable.group if variable.group in self.groups else ""
 
     def dimension(self, group: str, name: str) -> Dimension | None:
-        """Return the dimension that `name` means as seen from a group: its own, or that of the nearest one above."""
+        """Return the dimension that `name` means in a group: the group's own, or that of the nearest group above."""
         while True:
             found = self.groups[group].dimensions.get(name) if group in self.groups else None
             if found is not None or not group:
@@ -170,7 +169,7 @@ class Contents:
             group = group.rpartition("/")[0]
 
     def path_of(self, group: str, name: str) -> str:
-        """Return the path of the dimension that `name` means as seen from a group; of a new one, that it would have."""
+        """Return the path of the dimension that `name` means in a group; for a new one, the path that it would get."""
         above = group
         while above and (above not in self.groups or name not in self.groups[above].dimensions):
             above = above.rpartition("/")[0]
@@ -178,7 +177,7 @@ class Contents:
         return f"{home}/{name}".lstrip("/")
 
     def with_variable(self, added: Description) -> Contents:
-        """Return the contents with one more variable, its groups, and the dimensions that it is the first to have."""
+        """Return the contents with one more variable, its groups, and the dimensions that are new."""
         name = added.variable or ""
         layout = added.layout
         chunks = getattr(layout, "chunk_shape", None)
@@ -198,7 +197,7 @@ class Contents:
         return grown
 
     def fitted(self, new: NewArray) -> NewArray:
-        """Return a new array as netCDF has it: along a dimension that grows it grows, and is as long as that is."""
+        """Return a new array with netCDF's rule: it grows along a growing dimension, and has its length."""
         shape, unlimited = list(new.shape), list(new.unlimited or (False,) * len(new.shape))
         group = new.name.strip("/").rpartition("/")[0]
         for axis, name in enumerate(new.dimensions or ()):
@@ -214,10 +213,10 @@ class Contents:
         return replace(self, groups=groups)
 
     def with_length(self, path: str, length: int) -> Contents:
-        """Return the contents with a dimension of another length, and so all that grow along it."""
+        """Return the contents with another length of a dimension, and of all variables along it."""
         group, _, name = path.rpartition("/")
         if group not in self.groups or name not in self.groups[group].dimensions:
-            return self  # one without a name
+            return self  # a dimension without a name
         dimension = self.groups[group].dimensions[name]
         along = {
             v.name: replace(
@@ -230,7 +229,7 @@ class Contents:
         return grown.with_dimension(path, replace(dimension, length=length))
 
     def along_later(self, path: str, variables: Iterable[str]) -> list[str]:
-        """Return those of the variables that have a dimension, but not as their first."""
+        """Return those of the variables that have a dimension at another position than the first."""
         name = path.rpartition("/")[2]
         found = [self.variables[variable] for variable in variables if variable in self.variables]
         return [v.name for v in found if name in v.dimensions[1:] and self.path_of(v.group, name) == path]
@@ -249,5 +248,5 @@ def _with(holder: Group | Variable, attributes: Attributes) -> Attributes:
 
 
 def of_one_array(format: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Contents:  # noqa: A002
-    """Return what a file holds whose format has one array, without a name."""
+    """Return the contents of a file whose format has one array without a name."""
     return Contents(format, "", {"": Group("")}, {"": Variable("", shape, dtype)})

@@ -1,4 +1,4 @@
-"""What a format says about an array in a file: the words that all formats share."""
+"""The description of an array in a file, in the terms that all formats share."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from swath.errors import ArgumentError, FormatError, UnsupportedError
 
 Order: TypeAlias = "str | Sequence[int]"
-"""How elements follow each other in a file: "C", "F", or the dimensions from slowest to fastest, e.g. (2, 0, 1)."""
+"""The order of elements in a file: "C", "F", or the dimensions from slowest to fastest, e.g. (2, 0, 1)."""
 
 OFFSET_LIMIT = 2**63
 """File offsets and byte strides are signed 64-bit numbers in the core and in the system's calls."""
@@ -35,9 +35,9 @@ class StridedLayout:
 class ChunkedLayout:
     """C-ordered chunks of `chunk_shape` elements, each one contiguous range; a chunk at the edge is stored whole.
 
-    `offsets` (int64, one for every chunk of the grid) holds where each chunk begins, -1 where it is not allocated:
-    its elements read as the fill value. Worked example: shape (5, 7) in chunks of (2, 3) has offsets of shape
-    (3, 3), and element (4, 6) is element (0, 0) of chunk (2, 2).
+    `offsets` (int64, one for every chunk of the grid) has the begin of each chunk; -1 means that it is not allocated,
+    and its elements read as the fill value. Worked example: shape (5, 7) in chunks of (2, 3) has offsets of shape (3,
+    3), and element (4, 6) is element (0, 0) of chunk (2, 2).
     """
 
     chunk_shape: tuple[int, ...]
@@ -55,7 +55,7 @@ class ChunkedLayout:
 
 @dataclass(frozen=True)
 class TiledLayout:
-    """As ChunkedLayout, with all chunks one behind the other from byte `offset` on, in C order of their grid."""
+    """Like ChunkedLayout, but all chunks follow each other from byte `offset` on, in C order of their grid."""
 
     offset: int
     chunk_shape: tuple[int, ...]
@@ -63,7 +63,7 @@ class TiledLayout:
 
 @dataclass(frozen=True)
 class Codec:
-    """One step from bytes to stored bytes: a codec of core/chunks/codec.h by its name, and its settings there."""
+    """One step of the encoding: a codec of core/chunks/codec.h by its name, and its settings there."""
 
     name: str
     settings: tuple[tuple[str, int | str], ...] = ()
@@ -71,12 +71,12 @@ class Codec:
 
 @dataclass(frozen=True, eq=False)
 class ChunkTable:
-    """All chunks in one file; one entry a chunk of the grid, in C order.
+    """All chunks are in one file; there is one entry per chunk of the grid, in C order.
 
     Attributes:
-        offsets: int64, where each begins in the file; -1 where it is not stored.
+        offsets: int64, the begin of each in the file; -1 if it is not stored.
         nbytes: int64, as stored.
-        skipped: uint32, bit i set where codec i was left out of this chunk (HDF5's filter mask).
+        skipped: uint32, bit i set if codec i was skipped for this chunk (HDF5's filter mask).
     """
 
     offsets: npt.NDArray[np.int64]
@@ -96,7 +96,7 @@ class ChunkTable:
 
 @dataclass(frozen=True)
 class ChunkFiles:
-    """A file a chunk in one folder: `first`, then its place in the grid joined by `separator`; c/0/1 or 0.1.
+    """One file per chunk in one folder: `first`, then its coordinates joined by `separator`; c/0/1 or 0.1.
 
     `scalar` is the name of the only chunk of an array of no dimensions.
     """
@@ -108,7 +108,7 @@ class ChunkFiles:
 
 @dataclass(frozen=True)
 class Shards:
-    """A file a shard: a box of `shape` elements whose chunks lie in it wherever its index says."""
+    """One file per shard: a box of `shape` elements; an index has the positions of its chunks."""
 
     files: ChunkFiles
     shape: tuple[int, ...]
@@ -118,14 +118,14 @@ class Shards:
 
 @dataclass(frozen=True)
 class CodedLayout:
-    """Chunks whose bytes are coded, or whose places only reading tells; core/chunks carries it out.
+    """Chunks that are coded, or whose positions only a read finds; core/chunks reads and writes them.
 
     Attributes:
         path: the file with the table, or the folder with the files.
         chunk_shape: in elements; a chunk at the edge is stored whole.
         order: its dimensions from slowest to fastest, inside a decoded chunk.
-        codecs: what was done to its bytes, in this order.
-        places: where the stored chunks are.
+        codecs: of its bytes, in the order of encoding.
+        places: the positions of the stored chunks.
     """
 
     path: str
@@ -138,7 +138,7 @@ class CodedLayout:
         return self.text(int((self.places.offsets >= 0).sum()) if isinstance(self.places, ChunkTable) else None)
 
     def text(self, stored: int | None) -> str:
-        """Return it for people; `stored`: how many chunks of the table are, None of other places."""
+        """Return it as text for people; `stored`: the number of stored chunks in the table, None for other places."""
         by = " by ".join(map(str, self.chunk_shape)) or "one element"
         words = f"chunks of {by}"
         if self.order != tuple(range(len(self.order))):
@@ -153,10 +153,10 @@ class CodedLayout:
 
 @dataclass(frozen=True)
 class LibraryLayout:
-    """Bytes that only the format's own library can reach; `reason` says why, e.g. "chunks are compressed (gzip)".
+    """Bytes that only the format's own library can read; `reason` says why, e.g. "chunks are compressed (gzip)".
 
-    `chunk_shape`: what the library reads at once, in elements; None where it does not matter.
-    `codecs`: what was done to the bytes of a chunk; None where Swath does not know all of it.
+    `chunk_shape`: the elements that the library reads at once; None if it does not matter.
+    `codecs`: of a chunk; None if Swath does not know all of them.
     """
 
     reason: str
@@ -169,23 +169,23 @@ Layout: TypeAlias = StridedLayout | ChunkedLayout | TiledLayout | CodedLayout | 
 
 @dataclass(frozen=True)
 class Description:
-    """Everything about one array in a file that a rank needs to tell the others (it pickles).
+    """The description of one array in a file, which rank 0 sends to the other ranks (it can be pickled).
 
     Attributes:
         path: the file, or the folder of a Zarr store.
-        format: "raw", "npy", "netcdf-classic", "hdf5" (which netCDF-4 is, too) or "zarr".
-        variable: its name in the file, "group/name" in a group; None where the format holds one array.
+        format: "raw", "npy", "netcdf-classic", "hdf5" (netCDF-4, too) or "zarr".
+        variable: its name in the file, "group/name" in a group; None if the format has one array.
         shape: in elements.
         dtype: as stored, byte order included.
-        layout: which byte holds which element.
-        fill: `dtype.itemsize` bytes, what an element reads as that was never stored.
+        layout: the byte of each element.
+        fill: `dtype.itemsize` bytes, the value of elements that were never stored.
         attributes: names to values, see swath.formats.contents.
-        end: how many bytes long the file must be to hold the layout's bytes; 0 where nothing is stored.
-        dimensions: their names, without groups; () where the file names none.
+        end: the length that the file must have for the layout's bytes; 0 if nothing is stored.
+        dimensions: their names, without groups; () if the file has no names.
         unlimited: for each dimension whether it may grow; () for none of them.
-        stored_shape: what the file has room for, where that is less than `shape`: an array of netCDF-4 is as long as
-            its dimensions are, and what nobody has written of it reads as the fill value. () where it has room for all.
-        other_attributes: in words, those of types that `attributes` do not hold.
+        stored_shape: the shape that has space in the file, if it is less than `shape`: a netCDF-4 array is as long as
+            its dimensions, and elements that were not written read as the fill value. () if all elements have space.
+        other_attributes: descriptions of those whose types `attributes` do not hold.
     """
 
     path: str
@@ -204,12 +204,12 @@ class Description:
 
     @property
     def name(self) -> str:
-        """The name of the array in messages: its path, and its variable behind a colon."""
+        """The name of the array in messages: its path, a colon, and its variable."""
         return self.path if self.variable is None else f"{self.path}:{self.variable}"
 
 
 class Seen(Protocol):
-    """What is known of an array that is described again: a Description, or the Variable of a list of contents."""
+    """The known facts about an array that is described again: a Description, or a Variable of the contents."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -222,10 +222,10 @@ class Seen(Protocol):
 
 @dataclass(frozen=True)
 class Enumeration:
-    """A type whose numbers have names, of netCDF-4 and HDF5.
+    """A type of netCDF-4 and HDF5 whose numbers have names.
 
     Attributes:
-        name: of the type; "" where it has none of its own.
+        name: of the type; "" if it has no name.
         members: the numbers by their names.
     """
 
@@ -235,7 +235,7 @@ class Enumeration:
 
 @dataclass(frozen=True)
 class CreationOptions:
-    """How a new array is stored, as it was asked for: arguments of `swath.create` and `File.create`, not yet checked.
+    """The caller's options for a new array, arguments of `swath.create` and `File.create`, not checked yet.
 
     `new_array` makes a `NewArray` of them.
     """
@@ -252,7 +252,7 @@ class CreationOptions:
 
 @dataclass(frozen=True)
 class NewArray:
-    """What `create` is asked to make, with its arguments checked; `order` is a permutation, slowest dimension first."""
+    """The checked arguments of `create`; `order` is a permutation, slowest dimension first."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
@@ -262,23 +262,23 @@ class NewArray:
     dimensions: tuple[str, ...] | None
     attributes: Mapping[str, Any]
     flavour: str | None
-    """What follows the colon of a format, e.g. "cdf5" of "netcdf-classic:cdf5"."""
+    """The text after the colon of a format, e.g. "cdf5" of "netcdf-classic:cdf5"."""
     chunks: tuple[int, ...] | None = None
     """Elements of a chunk along each dimension; None for one contiguous array."""
     shards: tuple[int, ...] | None = None
     codecs: Any = None
     only_registered_codecs: bool = True
-    """Of Zarr 3, of codecs that are the core's: those that are not registered become registered ones."""
+    """For Zarr 3: codecs of the core that are not registered are replaced by registered ones."""
     unlimited: tuple[bool, ...] = ()
-    """For each dimension whether it may grow, from length 0; () for none of them."""
+    """For each dimension whether it may grow, from length 0; () if none may."""
     marks_fill: bool = True
-    """Whether `fill` says where data are missing, too: the attribute _FillValue."""
+    """Whether `fill` also marks missing data: the attribute _FillValue."""
     stated_fill: Any = None
-    """The attribute _FillValue where it is no value of the dtype: stored as it is, in its own type. None for none."""
+    """The attribute _FillValue if it is no value of the dtype: stored as it is, in its own type. None for none."""
     enumeration: Enumeration | None = None
-    """What the numbers are called."""
+    """The names of the numbers."""
     maxshape: tuple[int | None, ...] = ()
-    """Of HDF5, with chunks: as long as each dimension may become, None for without end; () for as `unlimited` says."""
+    """For chunked HDF5: the largest length of each dimension, None for unlimited; () for as `unlimited` says."""
 
     @property
     def may_grow(self) -> bool:
@@ -305,7 +305,7 @@ class NewArray:
 
 
 def checked_shape(shape: Any) -> tuple[int, ...]:
-    """`shape` (an int or a sequence of them) as a tuple of non-negative ints; else ArgumentError."""
+    """Return `shape` (an int or a sequence of them) as a tuple of non-negative ints; else raise ArgumentError."""
     try:
         items = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
         lengths = tuple(operator.index(n) for n in items)
@@ -335,9 +335,9 @@ def checked_dtype(dtype: Any) -> np.dtype[Any]:
 
 
 def differs_in_byte_order_only(a: np.dtype[Any], b: np.dtype[Any]) -> bool:
-    """Return whether swapping the bytes of every number, also in every field, makes elements of `a` those of `b`.
+    """Return whether a swap of each number's bytes, also in every field, converts elements of `a` to those of `b`.
 
-    Fields must lie where they lay, padding included, and must not share bytes: these would be swapped twice.
+    Fields must have the same offsets, including padding, and must not share bytes: these would be swapped twice.
     """
     return a != b and a == b.newbyteorder() and not _fields_overlap(a)
 
@@ -355,7 +355,7 @@ def _fields_overlap(dtype: np.dtype[Any]) -> bool:
 
 
 def without_metadata(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the same elements, without what others (h5py) note in a dtype: NumPy puts it into `dtype.descr`."""
+    """Return the dtype without metadata of others (h5py): NumPy puts it into `dtype.descr`."""
     if dtype.subdtype is not None:
         base, shape = dtype.subdtype
         return np.dtype((without_metadata(base), shape))
@@ -374,7 +374,7 @@ def without_metadata(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def fields_in_order(dtype: np.dtype[Any], format_name: str) -> list[Any]:
-    """NumPy's list of the fields of a structure, padding as fields ("", "|V4"); ArgumentError where there is none."""
+    """V4"); ArgumentError if there is none.|Return NumPy's list of a structure's fields, padding as fields ("", "|V4"); ArgumentError if there is none.|V4"); ArgumentError if there is none."""
     try:
         return list(without_metadata(dtype).descr)
     except ValueError:
@@ -385,7 +385,7 @@ def fields_in_order(dtype: np.dtype[Any], format_name: str) -> list[Any]:
 
 
 def checked_order(order: Order | None, ndim: int) -> tuple[int, ...]:
-    """Return `order` as the dimensions from slowest to fastest; None is "C". Else ArgumentError."""
+    """Return `order` as the dimensions from slowest to fastest; None is "C". Else raise ArgumentError."""
     if order is None or order == "C":
         return tuple(range(ndim))
     if order == "F":
@@ -417,7 +417,7 @@ def strides_of(shape: Sequence[int], itemsize: int, order: Sequence[int]) -> tup
 
 
 def stored_strides(name: str, shape: Sequence[int], itemsize: int, order: Sequence[int]) -> tuple[int, ...]:
-    """`strides_of` an array that a file says it has: FormatError where no file can hold it."""
+    """Return `strides_of` for an array in a file: FormatError if no file can hold it."""
     try:
         return strides_of(shape, itemsize, order)
     except ArgumentError as error:
@@ -447,7 +447,7 @@ def checked_fill(fill: Any, dtype: np.dtype[Any]) -> npt.NDArray[Any] | None:
 
 
 def is_beyond(value: Any, given: Any) -> bool:
-    """Return whether a number that is `given` has become infinite as an element, `value`.
+    """Return whether the number `given` became infinite as an element, `value`.
 
     >>> is_beyond(np.float32(np.inf), 1e300), is_beyond(np.float32(np.inf), np.inf)
     (True, False)
@@ -465,7 +465,7 @@ def is_beyond(value: Any, given: Any) -> bool:
 
 
 def checked_dimensions(dimensions: Any, lengths: tuple[int, ...]) -> tuple[str, ...] | None:
-    """Return the names of dimensions, None for none; ArgumentError unless there is a different one for each length."""
+    """Return the names of dimensions, None for none; ArgumentError unless there is a different name for each length."""
     if dimensions is None:
         return None
     names = tuple(dimensions) if isinstance(dimensions, Iterable) and not isinstance(dimensions, str | bytes) else ()
@@ -477,7 +477,7 @@ def checked_dimensions(dimensions: Any, lengths: tuple[int, ...]) -> tuple[str, 
 
 
 def _is_unicode(name: str) -> bool:
-    """Return whether it has no halves of surrogate pairs, which no format's UTF-8 has."""
+    """Return whether the name has no halves of surrogate pairs, which no format's UTF-8 allows."""
     try:
         name.encode()
     except UnicodeEncodeError:
@@ -486,9 +486,9 @@ def _is_unicode(name: str) -> bool:
 
 
 def checked_chunks(chunks: Any, shape: tuple[int, ...], unlimited: tuple[bool, ...] = ()) -> tuple[int, ...] | None:
-    """`chunks` as a tuple of positive ints, one a dimension, none longer than its dimension; else ArgumentError.
+    """Return `chunks` as a tuple of positive ints, one per dimension, none too long; else raise ArgumentError.
 
-    Along a dimension that grows a chunk is as long as it was asked for, whatever the length is now.
+    Along a growing dimension, a chunk may have any length.
     """
     if chunks is None:
         return None
@@ -500,7 +500,7 @@ def checked_chunks(chunks: Any, shape: tuple[int, ...], unlimited: tuple[bool, .
 
 
 def refuse_chunks(new: NewArray, format_name: str) -> None:
-    """Raise ArgumentError where `new` has chunks, or what only chunks have."""
+    """Raise ArgumentError if `new` has chunks, or options that only chunks have."""
     if new.chunks is not None:
         raise ArgumentError(
             f"a {format_name} file stores no chunks; leave out chunks={new.chunks}, or create .nc4, .h5 or .zarr"
@@ -509,14 +509,14 @@ def refuse_chunks(new: NewArray, format_name: str) -> None:
 
 
 def refuse_codecs(new: NewArray, format_name: str) -> None:
-    """Raise ArgumentError where `new` asks for shards or codecs, which the format has not."""
+    """Raise ArgumentError if `new` has shards or codecs, which the format lacks."""
     for argument, given, there in (("shards", new.shards, ""), ("codecs", new.codecs, ".nc4, .h5 or ")):
         if given is not None:
             raise ArgumentError(f"{argument}=: Swath creates none in {format_name} files; create {there}a .zarr store")
 
 
 def refuse_names(new: NewArray, format_name: str) -> None:
-    """Raise ArgumentError where `new` has names or attributes: raw and .npy files have nowhere to keep them."""
+    """Raise ArgumentError if `new` has names or attributes, which raw and .npy files cannot store."""
     for argument, given in (("variable", new.variable), ("dimensions", new.dimensions), ("attributes", new.attributes)):
         if given:
             raise ArgumentError(f"a {format_name} file stores no {argument}; leave it out, or create .nc or .h5")
@@ -534,14 +534,14 @@ def plain(value: Any) -> Any:
 
 
 def is_plain(value: Any) -> bool:
-    """Return whether `value` is text, numbers, None, or lists of these, which every process can be sent."""
+    """Return whether `value` is text, numbers, None, or lists of these, which can be sent to every process."""
     if isinstance(value, list):
         return all(map(is_plain, value))
     return value is None or isinstance(value, str | bool | int | float | complex)
 
 
 def text(raw: bytes) -> str:
-    """Return attribute text: UTF-8 as the formats ask for, Latin-1 as old files have it; without the C string's end."""
+    """Return the text of an attribute: UTF-8, or Latin-1 in old files; without the zero byte at its end."""
     raw = raw.rstrip(b"\0")
     try:
         return raw.decode("utf-8")
@@ -550,7 +550,7 @@ def text(raw: bytes) -> str:
 
 
 def refuse_objects(dtype: np.dtype[Any], name: str) -> None:
-    """Raise UnsupportedError where elements are not plain bytes at a place."""
+    """Raise UnsupportedError if elements are not plain bytes."""
     if dtype.hasobject or dtype.itemsize == 0 or dtype.subdtype is not None:
         raise UnsupportedError(
             f"{name}: elements of dtype {dtype} are not a fixed number of bytes (variable-length, object, reference "

@@ -1,4 +1,4 @@
-"""Opening, sizing and creating the files of any format, with errors that name the path."""
+"""Opens, extends and creates files of any format, with errors that name the path."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from swath.formats.description import Description
 
 
 def checked_path(path: Any) -> str:
-    """Return the path as text, as os.fsdecode makes it; ArgumentError for what no file can be called."""
+    """Return the path as text, as os.fsdecode makes it; ArgumentError for an impossible path."""
     try:
         name = os.fsdecode(path)
         encoded = os.fsencode(name)
@@ -36,7 +36,7 @@ _URL = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]+)://(?P<rest>.*)", re.IGNORECASE
 _URL_OF_PATHLIB = re.compile(
     r"(?P<scheme>abfss?|az|file|gc?s|hdfs|https?|s?ftp|s3a?):/(?P<rest>.*)", re.IGNORECASE | re.DOTALL
 )
-"""pathlib makes one slash of two."""
+"""pathlib reduces two slashes to one."""
 
 
 def _refuse_url(name: str) -> None:
@@ -54,7 +54,7 @@ def _refuse_url(name: str) -> None:
 
 @contextmanager
 def store_errors(path: str, doing: str) -> Iterator[None]:
-    """Turn the system's refusals (OSError) inside the `with` into a StoreError that names `path`."""
+    """Convert errors of the system (OSError) inside the `with` to a StoreError that names `path`."""
     try:
         yield
     except Error:
@@ -64,13 +64,13 @@ def store_errors(path: str, doing: str) -> Iterator[None]:
 
 
 def refusal(path: str, doing: str, error: OSError) -> StoreError:
-    """Return the system's refusal of what was being done with `path` as a StoreError that names it."""
+    """Return an error of the system as a StoreError that names `path` and the action."""
     return store_error(f"{path}: cannot {doing}: {error.strerror or error}", error.errno)
 
 
 @contextmanager
 def opened(path: str) -> Iterator[tuple[BinaryIO, int]]:
-    """Yield the file open for reading, and its size in bytes. StoreError for what is no file and no block device."""
+    """Yield the file open for reading, and its size in bytes. StoreError if it is no file and no block device."""
     if pools.is_in_pool(path):
         stored, size = pools.opened(path)
         with stored:
@@ -85,14 +85,14 @@ def opened(path: str) -> Iterator[tuple[BinaryIO, int]]:
 
 
 def _descriptor(path: str) -> int:
-    """Open what has byte offsets. Never waits: opening a pipe would, until somebody opens its other end."""
+    """Open a file with byte offsets. Never waits: an open of a pipe would wait for the other end."""
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY
     try:
         descriptor = os.open(path, flags | os.O_NONBLOCK)
     except BlockingIOError:
         if not stat.S_ISREG(os.stat(path).st_mode):
             raise
-        return os.open(path, flags)  # a file server holds a lease on it, which it gives up for whoever waits
+        return os.open(path, flags)  # a file server with a lease on it gives it up for an open that waits
     mode = os.fstat(descriptor).st_mode
     if stat.S_ISREG(mode) or stat.S_ISBLK(mode):
         os.set_blocking(descriptor, True)
@@ -105,7 +105,7 @@ def _descriptor(path: str) -> int:
 
 @contextmanager
 def fresh(path: str) -> Iterator[None]:
-    """An empty file that was not there before (else ExistsError), removed again if the `with` raises."""
+    """Make an empty file (ExistsError if it exists), and remove it if the `with` raises."""
     with store_errors(path, "create"):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_RDWR | os.O_CLOEXEC, 0o666))
     try:
@@ -117,10 +117,9 @@ def fresh(path: str) -> Iterator[None]:
 
 
 def files_below(folder: str) -> Iterator[str]:
-    """Yield the paths of all files below a folder, however deep; what cannot be listed has none.
+    """Yield the paths of all files below a folder; folders that cannot be listed are skipped.
 
-    Links to folders are not followed. `os.walk` of Python before 3.12 calls itself for each folder in a folder, and
-    ends at a thousand.
+    Links to folders are not followed. `os.walk` before Python 3.12 is recursive, and fails at a depth of a thousand.
     """
     waiting = [folder]
     while waiting:
@@ -135,14 +134,14 @@ def files_below(folder: str) -> Iterator[str]:
 
 
 def extend(path: str, size: int) -> None:
-    """Make the file at least `size` bytes long, without writing: what is new is a hole that reads as zeros."""
+    """Make the file at least `size` bytes long, without writing: the new part is a hole that reads as zeros."""
     with store_errors(path, f"extend to {size} bytes"):
         if os.stat(path).st_size < size:
             os.truncate(path, size)
 
 
 def whole(description: Description) -> Description:
-    """`description`, after checking that the file is long enough for it; else FormatError with both numbers."""
+    """Return `description` if the file is long enough for it; else FormatError with both lengths."""
     if description.end > 0:
         with opened(description.path) as (_, size):
             if size < description.end:
@@ -154,7 +153,7 @@ def whole(description: Description) -> Description:
 
 
 def read_at(descriptor: int, count: int, offset: int) -> bytes:
-    """Return so many bytes, fewer at the end of the file."""
+    """Return `count` bytes, fewer at the end of the file."""
     data = os.pread(descriptor, count, offset)
     while len(data) < count:
         piece = os.pread(descriptor, count - len(data), offset + len(data))
@@ -165,7 +164,7 @@ def read_at(descriptor: int, count: int, offset: int) -> bytes:
 
 
 def write_all(descriptor: int, data: bytes | memoryview, offset: int | None = None) -> None:
-    """Write all of it, at `offset` or where the file goes on."""
+    """Write all of the data, at `offset` or at the current position."""
     done = 0
     while done < len(data):
         rest = memoryview(data)[done:]
@@ -173,7 +172,7 @@ def write_all(descriptor: int, data: bytes | memoryview, offset: int | None = No
 
 
 def stored_ranges(descriptor: int, begin: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield the parts of a range of a file that are not holes; all of it where the file system does not tell."""
+    """Yield the parts of a range of a file that are not holes; all of it if the file system does not report holes."""
     end = min(end, os.fstat(descriptor).st_size)
     at = begin
     while at < end:
@@ -181,7 +180,7 @@ def stored_ranges(descriptor: int, begin: int, end: int) -> Iterator[tuple[int, 
             data = os.lseek(descriptor, at, os.SEEK_DATA)
             hole = os.lseek(descriptor, data, os.SEEK_HOLE)
         except OSError as error:
-            if error.errno == errno.ENXIO:  # no data from there on
+            if error.errno == errno.ENXIO:  # there are no more data
                 return
             data, hole = at, end
         if data < end:

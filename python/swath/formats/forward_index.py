@@ -1,4 +1,4 @@
-"""Indices for libraries that step forward only."""
+"""Indices for libraries that support positive steps only."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from swath.formats.description import Description
 def forward_only(
     index: tuple[slice | int, ...], description: Description
 ) -> tuple[tuple[slice | int, ...], tuple[Any, ...], tuple[int, ...]]:
-    """Return `index` stepping forward, the slices that turn the result round, and the selection's shape.
+    """Return `index` with positive steps, the slices that reverse the result, and the selection's shape.
 
-    Length 10 and [8:2:-3], which is 8, 5: it reads 5, 8 by [5:9:3], and [::-1] turns it round.
+    Length 10 and [8:2:-3], which is 8, 5: it reads 5, 8 by [5:9:3], and [::-1] reverses them.
     """
     if len(index) != len(description.shape):
         raise ArgumentError(f"{description.name}: {len(index)} indices for {len(description.shape)} dimensions")
     forward: list[slice | int] = []
-    flips: list[Any] = [...]  # which keeps an array of 0 dimensions an array
+    flips: list[Any] = [...]  # the ellipsis keeps an array of 0 dimensions an array
     shape: list[int] = []
     for i, (item, length) in enumerate(zip(index, description.shape, strict=True)):
         if not isinstance(item, slice):

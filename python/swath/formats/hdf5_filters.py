@@ -1,7 +1,7 @@
-"""HDF5's filters, to and from the core's codecs: what users ask for, and what datasets say was done to their chunks.
+"""Converts HDF5's filters to and from the core's codecs: the user's options, and the filters of datasets.
 
-Sources: HDF5's filter pipeline, and of the registered filters how each takes its numbers (32001 Blosc, 32004 LZ4,
-32015 Zstandard). Those three are not HDF5's own: other readers have them by hdf5plugin, Swath by itself.
+Sources: HDF5's filter pipeline, and the parameters of the registered filters (32001 Blosc, 32004 LZ4, 32015 Zstandard).
+These three are not HDF5's own: other readers need hdf5plugin, Swath has them itself.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ NAMES = {
     "blosc": "blosc",
     "lz4": "hdf5-lz4",
 }
-"""What users may ask for, and the core's codec."""
+"""The user's names, and the core's codecs."""
 CHUNK_BYTES = 1 << 20
-"""Of a chunk where `create` is not told: HDF5's readers keep so much decoded."""
+"""The default size of a chunk: HDF5's readers cache this many decoded bytes."""
 
 _COMPRESSORS = ("zlib", "zstd", "blosc", "hdf5-lz4")
 _PLUGINS = {"zstd": ZSTD, "blosc": BLOSC, "hdf5-lz4": LZ4}
 _LZ4_BLOCK_BYTES_MIN = 64
-"""Of smaller blocks what is stored is longer than the core takes a chunk to be."""
+"""With smaller blocks, the stored data are longer than the core allows for a chunk."""
 _LEVEL_MAX = 9
 
 
@@ -41,10 +41,10 @@ _LEVEL_MAX = 9
 
 
 def asked_codecs(codecs: Any, itemsize: int) -> tuple[Codec, ...]:
-    """What `create` is given as codecs of HDF5, netCDF-4 too; none for None.
+    """Return the codecs for HDF5, also netCDF-4, from the argument of `create`; none for None.
 
-    Raises ArgumentError for one that HDF5 has not, or an order that makes no sense, UnsupportedError for one that this
-    build, or this machine's HDF5, has not.
+    Raises ArgumentError for a codec that HDF5 lacks, or an order that makes no sense, UnsupportedError for one that
+    this build, or this machine's HDF5, lacks.
     """
     defaults = {"zlib": {"level": 4}, "zstd": {"level": 3}, "shuffle": {"elementsize": itemsize}}
     found = asked([] if codecs is None else codecs, itemsize, Dialect(NAMES, defaults))
@@ -63,9 +63,9 @@ def asked_codecs(codecs: Any, itemsize: int) -> tuple[Codec, ...]:
 
 @functools.cache
 def _need_filter(name: str) -> None:
-    """Have the filter in h5py's HDF5, which needs it to create a dataset; UnsupportedError where there is none.
+    """Load the filter into h5py's HDF5, which needs it to create a dataset; UnsupportedError if there is none.
 
-    hdf5plugin's takes the place of any other: those that netCDF4 brings along call another HDF5 library.
+    hdf5plugin's filter replaces any other: those of netCDF4 call another HDF5 library.
     """
     if name not in _PLUGINS:
         return
@@ -88,17 +88,17 @@ def _called(name: str) -> str:
 
 
 def missing_filters(plist: Any) -> list[str]:
-    """Return, in words, the filters that h5py's HDF5 has not, also when hdf5plugin, where it is installed, is there."""
+    """Return descriptions of the filters that h5py's HDF5 lacks, even with hdf5plugin, if that is installed."""
     several = [plist.get_filter(place) for place in range(plist.get_nfilters())]
     return [f"{code} ({name.decode(errors='replace')})" for code, _, _, name in several if not _is_there(code)]
 
 
 def register_plugins() -> bool:
-    """Register the filters of hdf5plugin; False where it is not installed, or they are registered already."""
+    """Register the filters of hdf5plugin; False if it is not installed, or if they are registered already."""
     if "hdf5plugin" in sys.modules:
         return False
     with contextlib.suppress(ImportError, OSError):
-        import hdf5plugin  # noqa: F401  which registers its filters
+        import hdf5plugin  # noqa: F401  the import registers its filters
     return sys.modules.get("hdf5plugin") is not None
 
 
@@ -106,7 +106,7 @@ def _is_there(code: int) -> bool:
     h5z = _h5z()
     if not h5z.filter_avail(code):
         with contextlib.suppress(ImportError, OSError):
-            import hdf5plugin  # noqa: F401  which registers its filters
+            import hdf5plugin  # noqa: F401  the import registers its filters
     return bool(h5z.filter_avail(code))
 
 

@@ -1,4 +1,4 @@
-"""Which array it is, in words: the same text on all ranks that hold the same one."""
+"""The identity of an array as text: the same on all ranks that use the same array."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from swath.ranks.compared import digest, dtype_words, in_words, short
 
 
 def identity(description: Description, path: str, number: int | None = None) -> str:
-    """Return which array it is, and where its bytes are: everything that decides which bytes an operation on it moves.
+    """Return the array's identity and the positions of its bytes: all that decides which bytes an operation moves.
 
         /x.nc:u (>f4 (10, 20), netcdf-classic, from byte 128, layout 3f2a91bc0d5e7f12, opened as number 2)
 
     Args:
-        description: as rank 0 found it, so that it is the same text on all ranks.
+        description: from rank 0, so that the text is the same on all ranks.
         path: the file's name when it is complete.
-        number: of the array among those that rank 0 has opened: what is open twice has two states (what is in the page
-            cache, what was learned), and ranks that mix them up would plan differently.
+        number: the number of the array among those that rank 0 has opened: two handles of one array have different
+            states (cached pages, learned prices), and ranks that mix them up would plan differently.
     """
     name = path if description.variable is None else f"{path}:{description.variable}"
     dtype = short(dtype_words(description.dtype), 60)
@@ -42,5 +42,5 @@ def _layout_words(layout: Layout) -> str:
         return repr(layout)
     places = layout.places
     table = [places.offsets, places.nbytes, places.skipped] if isinstance(places, ChunkTable) else repr(places)
-    # Not its path, which a file that is being made has for a while only.
+    # Without the path, which is temporary for a file that is being made.
     return f"chunks {layout.chunk_shape} in {layout.order} by {layout.codecs} {in_words(table)}"

@@ -1,4 +1,4 @@
-"""netCDF-4 files: HDF5 with netCDF-4's dimensions, types and books. What differs from HDF5 is how a new file begins."""
+"""netCDF-4 files: HDF5 with netCDF-4's dimensions, types and attributes. Only the creation differs from HDF5."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FLAVOUR = "netcdf4"
 
 
 def start(path: str, flavour: str | None = None) -> None:
-    """Make a file that holds nothing yet. Raises ExistsError where there is one."""
+    """Make an empty file. Raises ExistsError if there is one."""
     hdf5.start(path, FLAVOUR)
 
 
@@ -42,5 +42,5 @@ def create_file(path: str, new: NewFile) -> None:
 
 
 def refusals(new: NewFile) -> list[str]:
-    """Return, in words, what a netCDF-4 file cannot hold of all that."""
+    """Return descriptions of what a netCDF-4 file cannot store of these contents."""
     return hdf5.refusals(dataclasses.replace(new, flavour=FLAVOUR))

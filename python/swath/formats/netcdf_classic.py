@@ -1,6 +1,6 @@
 """netCDF classic files: CDF-1, CDF-2 (64-bit offsets) and CDF-5 (64-bit sizes and more types).
 
-The core has the format (core/formats/netcdf/).
+The core implements the format (core/formats/netcdf/).
 """
 
 from __future__ import annotations
@@ -28,6 +28,6 @@ start = _core_format.start
 
 
 def matches(file: BinaryIO, size: int) -> bool:
-    """Return whether the file begins as one of the three versions does."""
+    """Return whether the file begins like one of the three versions."""
     del size
     return file.read(4) in (b"CDF\1", b"CDF\2", b"CDF\5")

@@ -1,4 +1,4 @@
-"""What netCDF reads where nothing was written and no fill value was asked for."""
+"""netCDF's default fill values: they are read if nothing was written, and no other fill value was given."""
 
 from __future__ import annotations
 

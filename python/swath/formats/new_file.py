@@ -1,4 +1,4 @@
-"""A whole new file: everything that it is to hold but the elements."""
+"""The contents of a whole new file, without the elements."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ Made = TypeVar("Made")
 
 @dataclass(frozen=True)
 class NewFile:
-    """What a new file is to hold.
+    """The contents of a new file.
 
     Attributes:
-        flavour: what follows the colon of a format, e.g. "cdf5" of "netcdf-classic:cdf5".
+        flavour: the text after the colon of a format, e.g. "cdf5" of "netcdf-classic:cdf5".
         groups: with their attributes and dimensions, "" for the file first, each before the groups in it.
-        variables: in the order in which they are made. Unlike those that are added one by one, variables that grow are
-            as long as they are to be at first.
+        variables: in the order of their creation. Unlike variables that are added one by one, variables that grow have
+            their first length here.
     """
 
     flavour: str | None
@@ -30,12 +30,12 @@ class NewFile:
 
 
 def refused(attempts: Iterable[tuple[str, Callable[[], Any]]]) -> list[str]:
-    """Return in words which attempts a format refuses: what each is about, and why."""
+    """Return descriptions of the attempts that a format refuses: the subject, and the reason."""
     return [why for what, attempt in attempts for why in tried(what, attempt)[1]]
 
 
 def tried(what: str, attempt: Callable[[], Made]) -> tuple[Made | None, list[str]]:
-    """Return what an attempt makes, or in words why not: what it is about, and why."""
+    """Return the result of an attempt, or a description of its failure: the subject, and the reason."""
     try:
         return attempt(), []
     except (ArgumentError, ExistsError, UnsupportedError) as error:

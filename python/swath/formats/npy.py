@@ -1,6 +1,6 @@
-"""NumPy's .npy files: one array in C or Fortran order behind a short header (versions 1.0, 2.0 and 3.0).
+"""NumPy's .npy files: one array in C or Fortran order after a short header (versions 1.0, 2.0 and 3.0).
 
-The header is read and written by `numpy.lib.format`.
+`numpy.lib.format` reads and writes the header.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MAGIC = b"\x93NUMPY"
 
 
 def matches(file: BinaryIO, size: int) -> bool:
-    """Return whether the file begins as a .npy file does."""
+    """Return whether the file begins like a .npy file."""
     del size
     return file.read(len(MAGIC)) == MAGIC
 
@@ -43,8 +43,8 @@ def matches(file: BinaryIO, size: int) -> bool:
 def describe(path: str, variable: str | None = None) -> Description:
     """Return the one array of a .npy file.
 
-    Raises ArgumentError for a variable (there are no names), FormatError for a header that is damaged or promises
-    more data than there is, UnsupportedError for Python objects.
+    Raises ArgumentError for a variable (there are no names), FormatError for a header that is damaged or states more
+    data than there are, UnsupportedError for Python objects.
     """
     if variable is not None:
         raise ArgumentError(f"{path}: a .npy file holds one array without a name; leave out variable={variable!r}")
@@ -97,8 +97,8 @@ def check(new: NewArray) -> str:
 def _new_header(new: NewArray, *, fortran: bool) -> tuple[bytes, int]:
     """Return the header of a new file, and the size of the whole.
 
-    open_memmap picks the oldest version that holds the header, which NumPy's public writers do not. It is given memory
-    for a file: not every file system can be mapped (FUSE that goes past the page cache cannot).
+    open_memmap chooses the oldest version that can store the header, which NumPy's public writers do not. It gets
+    memory instead of a file, because some file systems do not support mmap (FUSE without the page cache).
     """
     memory = os.memfd_create("npy")
     try:

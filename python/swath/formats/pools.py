@@ -1,6 +1,6 @@
 """Files in pools of a Ceph cluster, by their names `rados:POOL/NAME?conf=FILE&id=USER`: see docs/rados.md.
 
-What formats ask of a file they ask of these, too; how new ones are made is in `pools_new`.
+Formats use the same functions for these files as for others; `pools_new` makes new ones.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from swath import _core
 from swath.errors import ArgumentError, NotFoundError, UnsupportedError
 
 SCHEME = "rados:"
-"""How names begin."""
+"""The prefix of names."""
 FORMATS = ("raw", "npy", "netcdf-classic")
-"""What a pool can hold: one file, whose bytes Swath itself reads and writes."""
+"""The formats that a pool can hold: one file, whose bytes Swath itself reads and writes."""
 
 
 def is_in_pool(path: str) -> bool:
-    """Return whether it is the name of a file in a pool; "./rados:…" is a file of the file system."""
+    """Return whether the path is a file in a pool; "./rados:…" is a file of the file system."""
     return path.startswith(SCHEME)
 
 
 def plain(path: str) -> str:
-    """Return the name without what is said of how to reach it.
+    """Return the name without the options for the connection.
 
     >>> plain("rados:climate/sst.npy?id=ann")
     'rados:climate/sst.npy'
@@ -37,15 +37,15 @@ def plain(path: str) -> str:
 
 
 def suffixed(path: str, suffix: str) -> str:
-    """Return the path of another file: `suffix` behind its name."""
+    """Return the path of another file: with `suffix` after its name."""
     name = plain(path)
     return f"{name}{suffix}{path.removeprefix(name)}"
 
 
 def with_stripe(path: Any, stripe: Sequence[int] | None) -> Any:
-    """Return the path of a new file with the stripe unit, stripe count and object size that it is to have, in bytes.
+    """Return the path of a new file with its stripe unit, stripe count and object size, in bytes.
 
-    Raises ArgumentError where no file has them, or the name says others.
+    Raises ArgumentError if they are not possible, or if the name has others.
 
     >>> with_stripe("rados:climate/sst.npy?id=ann", (65536, 4, 4194304))
     'rados:climate/sst.npy?id=ann&stripe=65536,4,4194304'
@@ -77,14 +77,14 @@ def pool_of(path: str) -> str:
 
 
 def with_configuration(path: str) -> str:
-    """Return `rados:POOL` and which cluster it is in, as far as the name or $CEPH_CONF says."""
+    """Return `rados:POOL` and its cluster, as far as the name or $CEPH_CONF gives it."""
     settings = dict(item.partition("=")[::2] for item in path.partition("?")[2].split("&"))
     conf = settings.get("conf") or os.environ.get("CEPH_CONF", "")
     return pool_of(plain(path)) + (f"?conf={conf}" if conf else "")
 
 
 def with_variable(text: str) -> tuple[str, str | None]:
-    """Take apart `rados:POOL/NAME[:VARIABLE][?…]`.
+    """Split `rados:POOL/NAME[:VARIABLE][?…]`.
 
     >>> with_variable("rados:climate/run.nc:sst?id=ann")
     ('rados:climate/run.nc?id=ann', 'sst')
@@ -95,7 +95,7 @@ def with_variable(text: str) -> tuple[str, str | None]:
 
 
 def exists(path: str) -> bool:
-    """Return whether there is such a file in its pool. Raises StoreError where that cannot be known."""
+    """Return whether there is such a file in its pool. Raises StoreError if this cannot be found out."""
     try:
         _core.open_file(path, "r")
     except NotFoundError:
@@ -109,19 +109,19 @@ def size_of(path: str) -> int:
 
 
 def opened(path: str) -> tuple[BinaryIO, int]:
-    """Return the file to read, and its size in bytes. Raises StoreError."""
+    """Return the file for reading, and its size in bytes. Raises StoreError."""
     file = _PoolFile(path)
     return io.BufferedReader(file, 1 << 16), file.size
 
 
 def remove(path: str) -> None:
-    """Remove a file; nothing where there is none."""
+    """Remove a file; do nothing if there is none."""
     with contextlib.suppress(NotFoundError):
         _core.AtomicFile(path, True, False, False, "").remove()
 
 
 def refuse(path: str, kind: str) -> None:
-    """Raise UnsupportedError where a pool cannot hold a format."""
+    """Raise UnsupportedError if a pool cannot hold a format."""
     if is_in_pool(path) and kind not in FORMATS:
         raise UnsupportedError(
             f"{path}: a pool holds raw, .npy and netCDF classic files; {kind} is read and written by its own library, "
@@ -130,7 +130,7 @@ def refuse(path: str, kind: str) -> None:
 
 
 def refuse_change(path: str) -> None:
-    """Raise UnsupportedError where what a file holds would be changed, and it is in a pool."""
+    """Raise UnsupportedError for a change of the contents of a file in a pool."""
     if is_in_pool(path):
         raise UnsupportedError(
             f"{path}: Swath changes the elements of files in pools, not what they hold: variables, attributes and "
@@ -139,7 +139,7 @@ def refuse_change(path: str) -> None:
 
 
 class _PoolFile(io.RawIOBase):
-    """A file in a pool, to read; its size is that at first."""
+    """A file in a pool, for reading; its size is the one at the open."""
 
     def __init__(self, path: str) -> None:
         self._file = _core.open_file(path, "r")

@@ -1,4 +1,4 @@
-"""New files in pools: made in a file of this machine that is all holes but for its header, and put into the pool."""
+"""New files in pools: each is made as a sparse file on this machine, and copied to the pool."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ Made = TypeVar("Made")
 
 
 def made(path: str, make: Callable[[str], Made]) -> Made:
-    """Return what `make` returns of a file that it makes where it is told: the file is then in the pool.
+    """Call `make` with a local path, copy the file to the pool, and return the result of `make`.
 
-    Raises ExistsError where there is one already, and what `make` raises; there is no file then.
+    Raises ExistsError if there is one already, and the errors of `make`; then there is no file.
     """
     with tempfile.TemporaryDirectory(prefix="swath-") as folder:
         local = os.path.join(folder, "new")
@@ -31,7 +31,7 @@ def made(path: str, make: Callable[[str], Made]) -> Made:
 
 
 def _put(local: str, path: str) -> None:
-    """Copy a file, holes as holes, to the name of one that is not there."""
+    """Copy a file, keeping holes, to a name that does not exist."""
     target = _core.open_file(path, "x")
     try:
         with open(local, "rb") as source:

@@ -1,4 +1,4 @@
-"""What a module of a format offers to swath.formats."""
+"""The interface of a format's module for swath.formats."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from swath.formats.new_file import NewFile
 
 
 class Format(Protocol):
-    """A format that describes itself; raw files do not, and stand apart."""
+    """A format whose files describe themselves; raw files do not, and are handled separately."""
 
     def describe(self, path: str, variable: str | None = None) -> Description:
-        """Return where the bytes of `variable` are; None where only one can be meant."""
+        """Return the positions of the bytes of `variable`; None means the only one."""
 
     def create(self, path: str, new: NewArray) -> Description:
-        """Make a file for `new` in its final size without writing its elements."""
+        """Make a file for `new` in its final size, without writing its elements."""
 
     def contents(self, path: str) -> Contents:
-        """Return everything that the file holds but the elements."""
+        """Return the contents of the file without the elements."""
 
 
 class FormatOfFiles(Format, Protocol):
-    """A format of files with many variables. Changes are made on one rank, while no other uses the file's metadata."""
+    """A format of files with many variables. One rank makes changes, while no other uses the file's metadata."""
 
     def start(self, path: str, flavour: str | None) -> None:
         """Make a new file without variables."""
@@ -39,27 +39,27 @@ class FormatOfFiles(Format, Protocol):
         """Add or replace attributes of the file (""), a group or a variable; None removes one."""
 
     def extend(self, changes: FileChanges, variable: str, rows: int, *, written_from: int | None = None) -> Description:
-        """Give one variable room for so many rows, and return where they are; readers need not see them yet.
+        """Allocate this many rows of one variable, and return their positions; readers need not see them yet.
 
-        Rows from `written_from` on the caller writes next, or takes away: they may hold anything until then.
+        The caller writes the rows from `written_from` on next, or removes them: until then they are undefined.
         """
 
     def set_length(self, changes: FileChanges, dimension: str, rows: int) -> None:
-        """Let the dimension have so many rows, for every variable along it and every reader."""
+        """Give the dimension this many rows, for every variable along it and every reader."""
 
     def describe_many(
         self, path: str, variables: Sequence[str], seen: Mapping[str, Seen] | None = None
     ) -> list[Description]:
-        """Return several variables: what `describe` returns of each, at the price of about one.
+        """Return several variables: the results of `describe`, at the cost of about one.
 
-        Those that were `seen` before, by name, are as long as they were then, or longer.
+        Those that were `seen` before, by name, have their old lengths, or are longer.
         """
 
     def create_file(self, path: str, new: NewFile) -> None:
         """Make a new file with all its variables at once, without writing their elements."""
 
     def refusals(self, new: NewFile) -> list[str]:
-        """Return, in words, what the format cannot hold of a new file."""
+        """Return descriptions of what the format cannot store of a new file."""
 
 
 class FileFormat(Format, Protocol):
@@ -70,7 +70,7 @@ class FileFormat(Format, Protocol):
 
 
 class Library(Protocol):
-    """A format's own library, for what Swath's engines cannot reach."""
+    """A format's own library, for what Swath's engines cannot read or write."""
 
     def library_read(self, description: Description, index: tuple[slice | int, ...]) -> npt.NDArray[Any]:
         """Return the selected elements."""

@@ -1,4 +1,4 @@
-"""Raw files: nothing but elements, from `offset` on. Shape, dtype and order are the caller's to say."""
+"""Raw files have elements only, from `offset` on. The caller gives shape, dtype and order."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from swath.formats.files import extend, fresh, whole
 def describe(path: str, shape: Any, dtype: Any, order: Order | None = None, offset: int | None = None) -> Description:
     """Return the array of `shape` and `dtype` that begins at byte `offset` (0) of a file without a header.
 
-    Raises ArgumentError for a shape, dtype, order or offset that cannot be, FormatError for a file that is too short.
+    Raises ArgumentError for an impossible shape, dtype, order or offset, FormatError for a file that is too short.
     """
     shape, dtype = checked_shape(shape), checked_dtype(dtype)
     try:
@@ -50,7 +50,7 @@ def contents(path: str, shape: Any, dtype: Any, order: Order | None = None, offs
 
 
 def create(path: str, new: NewArray) -> Description:
-    """Create a raw file of the full size, all holes. Raises as `check`."""
+    """Create a raw file of the full size, as one hole. Raises as `check`."""
     check(new)
     with fresh(path):
         extend(path, new.nbytes)

@@ -1,7 +1,7 @@
-"""Which formats there are: their names, their modules, and how an existing file is recognised.
+"""The list of formats: their names, their modules, and how an existing file is recognised.
 
-A format is a module with `describe`, `contents` and `create` (the protocol `Format`), and `matches` where it is one
-file (`FileFormat`); to add one, write it and enter it in `FORMATS`, or in `_FILE_FORMATS`.
+A format is a module with `describe`, `contents` and `create` (the protocol `Format`), and with `matches` if it is one
+file (`FileFormat`); to add one, write it and add it to `FORMATS`, or to `_FILE_FORMATS`.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from swath.formats.files import checked_path, opened
 from swath.formats.protocols import FileFormat, Format, FormatOfFiles, Library
 
 Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
-"""As Python's own `open` takes them. A name that is not UTF-8 is bytes, or a str as os.fsdecode makes it."""
+"""The types that Python's own `open` takes. A name that is not UTF-8 is bytes, or a str from os.fsdecode."""
 
 
 LIBRARIES: dict[str, Library] = {"hdf5": hdf5, "netcdf4": hdf5, "zarr": zarr_library}
 _FILE_FORMATS: dict[str, FileFormat] = {"npy": npy, "netcdf-classic": netcdf_classic, "hdf5": hdf5}
 FORMATS: dict[str, Format] = {**_FILE_FORMATS, "netcdf4": netcdf4, "zarr": zarr}
-"""The formats that are recognised: files by their magic numbers, folders by what is in them."""
+"""The formats that are recognised: files by their magic numbers, folders by their content."""
 
 MANY: dict[str, FormatOfFiles] = {"netcdf-classic": netcdf_classic, "hdf5": hdf5, "netcdf4": netcdf4, "zarr": zarr}
 """Those of files with many variables."""
@@ -41,7 +41,7 @@ _SUFFIXES = {
     ".zarr": "zarr",
 }
 _RAW = ("", ".raw", ".bin", ".dat")
-"""The suffixes that say it."""
+"""The suffixes of raw files."""
 _warned_of: set[str] = set()
 _NOT_RAW = {".npz": "npy"}
 _KNOWN = (
@@ -51,10 +51,10 @@ _KNOWN = (
 
 
 def format_for(path: Path, format: str | None = None) -> str:  # noqa: A002
-    """Return the format that `create` makes: `format` where it is given, else by the suffix of `path`, else "raw".
+    """Return the format that `create` makes: `format` if it is given, else that of the suffix of `path`, else "raw".
 
-    ".nc" is netCDF-4, as xarray's `to_netcdf` makes it; where h5py is not installed, and in a Ceph pool, which holds no
-    netCDF-4, it is netCDF classic, as ".nc3" always is.
+    ".nc" is netCDF-4, as xarray's `to_netcdf` makes it; without h5py, and in a Ceph pool, which cannot hold netCDF-4,
+    it is netCDF classic, as ".nc3" always is.
     """
     if format is not None:
         known_format(format)
@@ -82,12 +82,12 @@ def warn_of_raw(path: Path, format: str | None) -> None:  # noqa: A002
 
 
 def is_folder(format: str) -> bool:  # noqa: A002
-    """Return whether what `create` makes in that format is a folder of files."""
+    """Return whether `create` makes a folder of files in that format."""
     return format.partition(":")[0] == "zarr"
 
 
 def has_netcdf4_lengths(format: str) -> bool:  # noqa: A002
-    """Return whether arrays of such a file are as long as their dimensions, whatever is stored of them."""
+    """Return whether arrays of such a file are as long as their dimensions, even if less is stored."""
     return has_filters(format)
 
 
@@ -102,12 +102,12 @@ def has_shards(format: str) -> bool:  # noqa: A002
 
 
 def has_filters(format: str) -> bool:  # noqa: A002
-    """Return whether what `create` makes in that format has HDF5's filters."""
+    """Return whether files of a format have HDF5's filters."""
     return format.partition(":")[0] in ("hdf5", "netcdf4")
 
 
 def recognised(path: Path) -> str | None:
-    """Return the format that a file's first bytes, or what is in a folder, say: "hdf5" for netCDF-4; None for none."""
+    """Return the format of a file's first bytes, or of a folder's content: "hdf5" for netCDF-4; None for none."""
     try:
         return detected(checked_path(path))
     except (FormatError, StoreError):
@@ -130,19 +130,19 @@ def of_files(format: str) -> FormatOfFiles:  # noqa: A002
 
 
 def kind_of(format: str) -> str:  # noqa: A002
-    """Return a format without its version: "zarr" of "zarr:v2"."""
+    """Return a format without its version: "zarr" for "zarr:v2"."""
     return format.partition(":")[0]
 
 
 def library_of(description: Description) -> Library:
-    """Return what reads and writes an array by the format's own library; ArgumentError where there is none."""
+    """Return the library that reads and writes an array; ArgumentError if there is none."""
     if description.format not in LIBRARIES:
         raise ArgumentError(f"{description.name}: {description.format} files have no library path; use their layout")
     return LIBRARIES[description.format]
 
 
 def known_format(name: str | None) -> str | None:
-    """Return the format without its version; ArgumentError for one that is not known."""
+    """Return the format without its version; ArgumentError if it is not known."""
     if name is None:
         return None
     kind, colon, flavour = name.partition(":")
@@ -154,10 +154,10 @@ def known_format(name: str | None) -> str | None:
 
 
 def detected(path: str) -> str:
-    """Return the format that a file's first bytes, or what is in a folder, say.
+    """Return the format of a file's first bytes, or of a folder's content.
 
-    Raises FormatError for a file of no format that is known, StoreError for a folder that is no Zarr store, and where
-    the system refuses.
+    Raises FormatError for a file of an unknown format, StoreError for a folder that is no Zarr store, and if the system
+    refuses.
     """
     if os.path.isdir(path):
         if zarr.is_store(path):

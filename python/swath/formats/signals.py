@@ -1,12 +1,12 @@
-"""Signals while a library is at work that cannot bear what their handlers raise.
+"""Delays signals during calls of a library that does not survive the exceptions of signal handlers.
 
-Python calls a handler at the next step of any Python code: in a function that the library calls, too, whose error it
-takes for one of its own, or in what runs when an object comes to its end, where it is dropped.
+Python calls a handler at the next step of any Python code: also in a callback of the library, which takes the exception
+for an error of its own, or in a destructor, which drops it.
 """
 
 from __future__ import annotations
 
-# `signal` calls this module, and makes an enumeration member of each number. That took two fifths of an append.
+# `signal` wraps this module, and makes an enumeration member of each number: two fifths of an append.
 import _signal  # type: ignore[import-not-found]
 import signal
 import threading
@@ -19,14 +19,14 @@ SIGNALS = tuple(map(int, signal.valid_signals()))
 
 
 class Uninterrupted:
-    """A block of code that no handler of a signal interrupts."""
+    """A block of code that signal handlers do not interrupt."""
 
     def __init__(self) -> None:
         self.is_interruptible = False
 
     @contextmanager
     def interruptible(self) -> Iterator[None]:
-        """Let handlers raise in this part of the block: it waits for what may never come, such as other ranks."""
+        """Let handlers raise in this part of the block: it may wait for ever, for example for other ranks."""
         self.is_interruptible = True
         try:
             yield
@@ -36,9 +36,9 @@ class Uninterrupted:
 
 @contextmanager
 def handlers_raise_later(take: Callable[[BaseException], None]) -> Iterator[Uninterrupted]:
-    """Let `take` have what handlers of signals raise in this block, instead of the code that they interrupt.
+    """Pass the exceptions of signal handlers in this block to `take`, instead of raising them at once.
 
-    They are called when they would have been. In other threads than the main one there are none.
+    Handlers are called at their usual time. Only the main thread has handlers.
     """
     block = Uninterrupted()
     if threading.current_thread() is not threading.main_thread():
@@ -48,14 +48,14 @@ def handlers_raise_later(take: Callable[[BaseException], None]) -> Iterator[Unin
 
     def careful(handler: Handler) -> Handler:
         def called(number: int, frame: FrameType | None) -> None:
-            if is_over or block.is_interruptible:  # over: it was not put back, for another signal came between
+            if is_over or block.is_interruptible:  # over: another signal prevented the reset
                 handler(number, frame)
                 return
             try:
                 handler(number, frame)
             except BaseException as error:  # noqa: BLE001
-                # Without what it was raised in: the library's objects must not live as long as the error does.
-                vars(error)["is_from_signal"] = True  # and is no error of ours
+                # Without the context of the exception: the library's objects must not live as long as the error.
+                vars(error)["is_from_signal"] = True  # the error is not ours
                 take(error.with_traceback(None))
 
         return called
@@ -77,7 +77,7 @@ def handlers_raise_later(take: Callable[[BaseException], None]) -> Iterator[Unin
 
 @contextmanager
 def uninterrupted() -> Iterator[Uninterrupted]:
-    """Raise what handlers of signals raise in this block at its end."""
+    """Raise the exceptions of signal handlers in this block at its end."""
     raised: list[BaseException] = []
     with handlers_raise_later(raised.append) as block:
         yield block

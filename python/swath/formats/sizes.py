@@ -1,4 +1,4 @@
-"""How many bytes files, stores and the arrays in them take where they are stored."""
+"""The stored bytes of files, stores and their arrays."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def of_path(path: str) -> int:
 
 
 def stored_bytes(description: Description) -> int | None:
-    """Return the bytes that the elements take: of chunks, those that are stored; None where only a library knows."""
+    """Return the bytes of the elements; for chunks, of those that are stored; None if only a library knows."""
     layout, itemsize = description.layout, description.dtype.itemsize
     if isinstance(layout, LibraryLayout):
         return None

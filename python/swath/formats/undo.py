@@ -1,8 +1,8 @@
-"""A file whose changes can be taken back, for libraries that do not survive a write that fails.
+"""A file whose changes can be undone, for libraries that do not survive a failed write.
 
-HDF5 keeps a file open, and locked, whose last write failed; its metadata then tell of chunks that are nowhere, and
-later it may crash. So it is told of no failure, nor of an interrupt, which it would take for one: what it writes from
-then on goes nowhere, it closes the file in peace, and then the file is made what it was.
+If a write fails, HDF5 keeps the file open and locked, its metadata refer to chunks that do not exist, and it may crash
+later. So the library sees neither the failure nor an interrupt: its later writes are dropped, it closes the file, and
+then the file is restored.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from swath.formats.changes import Changes, Mark, lock_target
 from swath.formats.files import store_errors, write_all
 
 HELD_BYTES_MAX = 16 << 20
-"""Of writes over what is there, which are done together: what they overwrite is synced before, once for all."""
+"""The most bytes of delayed writes over old bytes: one sync of the journal comes before all of them."""
 
 
 class UndoableFile:
     """An existing file, in a `with` block open for reading and writing, locked as HDF5 locks files: a file for h5py.
 
-    What is overwritten, which is metadata mostly, for new elements have places behind the end, is kept by `changes`.
+    `changes` keeps the old bytes that are overwritten: mostly metadata, since new elements are after the old end.
 
     Attributes:
-        failure: of the first write that failed; those after it were not done.
-        raised: by a signal's handler meanwhile; writes after it were not done either.
+        failure: the error of the first failed write; later writes were not done.
+        raised: the exception of a signal handler; later writes were not done either.
 
     Raises:
         StoreError: the system refuses, or another program has it open.
@@ -46,7 +46,7 @@ class UndoableFile:
     def __enter__(self) -> UndoableFile:
         path = self._changes.path
         with store_errors(path, "open"):
-            self._stored = open(path, "r+b", buffering=0)  # closed, too, where nobody gets to know of it
+            self._stored = open(path, "r+b", buffering=0)  # closed in any case
         try:
             self._descriptor = self._stored.fileno()
             lock_target(self._descriptor, path, "HDF5 cannot change it")
@@ -64,21 +64,21 @@ class UndoableFile:
 
     @property
     def is_well(self) -> bool:
-        """Whether nothing has failed, so that what is written may stay."""
+        """Whether nothing has failed, so that the writes may stay."""
         return self.failure is None and self.raised is None
 
     def give_up(self, raised: BaseException) -> None:
-        """Take note of what a signal's handler has raised: what is written from now on goes nowhere."""
+        """Record the exception of a signal handler: later writes are dropped."""
         self.raised = self.raised or raised
 
     def undo(self) -> None:
-        """Make the file what it was when it was opened."""
+        """Restore the content of the file at its open."""
         self._held.clear()
         if self._mark is not None:
             self._changes.undo(self._mark)
 
     def checkpoint(self) -> None:
-        """Do the writes that are held back; never fail: see `failure`."""
+        """Do the delayed writes; never fails: see `failure`."""
         held, self._held, self._held_bytes = self._held, [], 0
         if held and self.is_well:
             try:
@@ -89,16 +89,16 @@ class UndoableFile:
                 self.failure = error
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Do as files do."""
+        """Implement the method of files."""
         self._at = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._size}[whence]
         return self._at
 
     def tell(self) -> int:
-        """Do as files do."""
+        """Implement the method of files."""
         return self._at
 
     def read(self, count: int = -1) -> bytes:
-        """Read as HDF5's own driver does: zeros behind the end, and where a write was not done."""
+        """Read as HDF5's own driver does: zeros after the end, and where a write was dropped."""
         self.checkpoint()
         wanted = self._size - self._at if count < 0 else count
         data = bytearray()
@@ -111,7 +111,7 @@ class UndoableFile:
         return bytes(data).ljust(wanted, b"\0")
 
     def write(self, data: bytes | memoryview) -> int:
-        """Do as files do, but never fail: see `failure`. What overwrites something may be done later."""
+        """Write, without errors: see `failure`. A write over old bytes may be delayed."""
         view = memoryview(data).cast("B")
         over = max(min(self._size_before - self._at, len(view)), 0)
         if self.is_well:
@@ -130,7 +130,7 @@ class UndoableFile:
         return len(view)
 
     def truncate(self, size: int | None = None) -> int:
-        """Do as files do, but never fail: see `failure`."""
+        """Truncate, without errors: see `failure`."""
         length = self._at if size is None else size
         self.checkpoint()
         if self.is_well:
@@ -144,7 +144,7 @@ class UndoableFile:
         return length
 
     def flush(self) -> None:
-        """Do nothing: what is held back is done before it is read, and in the end."""
+        """Do nothing: delayed writes are done before a read of their range, and at the end."""
 
     def _begin(self) -> None:
         if self._mark is None:

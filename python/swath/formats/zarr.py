@@ -1,6 +1,6 @@
 """Zarr stores in a local folder, versions 3 and 2: the core reads and writes their metadata (core/formats/zarr).
 
-What is left here: what zarr-python reads for Swath, and values as Python has them.
+This module has the rest: arrays that zarr-python reads for Swath, and conversions to Python's types.
 """
 
 from __future__ import annotations
@@ -34,25 +34,25 @@ def is_store(path: str) -> bool:
 
 
 class ZarrOfCore(FormatOfCore):
-    """Zarr's stores as `swath.formats` asks for them. `describe` reads an array's own metadata, not consolidated ones.
+    """Zarr stores for `swath.formats`. `describe` reads an array's own metadata, not consolidated ones.
 
-    Errors of `describe` are, too: UnsupportedError for elements or codecs that neither Swath nor zarr-python has.
+    `describe` also raises UnsupportedError for elements or codecs that both Swath and zarr-python lack.
     """
 
     def start(self, path: str, flavour: str | None) -> None:
-        """Make a new store, whose root is a group that holds nothing."""
+        """Make a new store, whose root is an empty group."""
         self.create_file(path, NewFile(flavour, (), ()))
 
     def create(self, path: str, new: NewArray) -> Description:
-        """Make a store with one array, which is the store itself, or `new.variable` in its groups.
+        """Make a store of one array, which is the store itself, or `new.variable` in its groups.
 
-        None of its chunks is stored: all elements are the fill value.
+        No chunk is stored: all elements are the fill value.
         """
         self.create_file(path, NewFile(new.flavour, (), (new,)))
         return self.describe(path, new.variable)
 
     def refusals(self, new: NewFile) -> list[str]:
-        """Return, in words, what a store cannot hold of all that."""
+        """Return descriptions of what a store cannot contain of these contents."""
         found: list[str] = []
         groups = []
         for group in new.groups:
@@ -67,10 +67,10 @@ class ZarrOfCore(FormatOfCore):
         return found + _core.format_refusals(self.name, NewFile(new.flavour, tuple(groups), tuple(arrays)))
 
     def add(self, changes: FileChanges, new: NewArray) -> Description:
-        """Add an array, and the groups that its name has and the store has not; none of its chunks is stored.
+        """Add an array, and missing groups of its name; no chunk is stored.
 
-        A dimension that is there already, in the array's group or one above it, is that dimension: where it grows the
-        array has its length. Raises ArgumentError where the name is taken, or lengths differ.
+        If a dimension exists already, in the array's group or one above, the array uses it; if the dimension grows, the
+        array gets its length. Raises ArgumentError if the name exists, or if lengths differ.
         """
         if new.flavour is not None:
             version = changes.contents().version
@@ -96,13 +96,13 @@ class ZarrOfCore(FormatOfCore):
         )
 
     def _described(self, found: Description) -> Description:
-        """Return the description as Python has it, of an array that Swath or zarr-python reads."""
+        """Convert the core's description to Python's types, for an array that Swath or zarr-python reads."""
         plain = dataclasses.replace(found, attributes=_plain(found.attributes))
         return zarr_library.described(plain) if isinstance(found.layout, LibraryLayout) else plain
 
 
 def _plain(attributes: Attributes) -> Attributes:
-    """Return numbers as JSON has them, which knows int and float; but the fill value has the type of the elements."""
+    """Return numbers in JSON's types, int and float; but the fill value has the type of the elements."""
     return {
         name: value.item() if isinstance(value, np.generic) and name != FILL else value
         for name, value in attributes.items()
@@ -110,7 +110,7 @@ def _plain(attributes: Attributes) -> Attributes:
 
 
 def _convertible(where: str, attributes: Mapping[str, Any], refused: list[str]) -> Attributes:
-    """Return the attributes that the core takes; what is wrong with the others goes to `refused`."""
+    """Return the attributes that the core accepts; descriptions of the others go to `refused`."""
     kept = {}
     for name, value in attributes.items():
         _, why = tried(f"{where}attribute {name}", functools.partial(_core.check_attribute, name, value))
@@ -121,21 +121,21 @@ def _convertible(where: str, attributes: Mapping[str, Any], refused: list[str]) 
 
 
 def _only_registered(new: NewArray) -> bool:
-    """Return whether version 3 gets registered codecs: unless numcodecs' are asked for."""
+    """Return whether version 3 gets registered codecs: unless the caller asks for numcodecs'."""
     several = [new.codecs] if isinstance(new.codecs, (str, Mapping)) else new.codecs or ()
     names = [one["name"] if isinstance(one, Mapping) else one for one in several]
     return not any(name.startswith(_OF_NUMCODECS) for name in names)
 
 
 def finish(path: str) -> None:
-    """Write consolidated metadata, as zarr-python does; a store that is an array needs none."""
+    """Write consolidated metadata, as zarr-python does; a store of one array needs none."""
     _core.finish_format_file("zarr", path)
 
 
 def chunks_and_shards(
     shape: tuple[int, ...], dtype: np.dtype[Any], chunks: tuple[int, ...] | None, shards: tuple[int, ...] | None
 ) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
-    """The shape of a chunk, by default of about 4 MiB, and of a shard; ArgumentError where they do not fit."""
+    """Return the shape of a chunk, by default of about 4 MiB, and of a shard; ArgumentError if they do not fit."""
     chunk, shard = _core.zarr_chunks_and_shards(shape, dtype.itemsize, chunks, shards)
     return tuple(chunk), None if shard is None else tuple(shard)
 
@@ -144,28 +144,28 @@ def chunks_and_shards(
 
 
 def asked_codecs(codecs: Any, itemsize: int) -> tuple[Codec, ...]:
-    """What `create` is given as codecs; see swath.formats.codecs."""
+    """Return the codecs for the argument of `create`; see swath.formats.codecs."""
     dialect = Dialect(defaults={"shuffle": {"elementsize": itemsize}})
     return asked("zstd" if codecs is None else codecs, itemsize, dialect)
 
 
 def registered(codecs: Sequence[Codec], chunk_bytes: int) -> tuple[Codec, ...]:
-    """Return codecs that are registered for version 3, which every reader has, in place of those that are not.
+    """Replace codecs that version 3 has not registered by registered ones, which every reader has.
 
-    fletcher32 becomes crc32c, zlib gzip; lz4, and a compressor with a shuffle before it, become Blosc, which does both.
-    A shuffle alone, which makes nothing smaller, is left out.
+    fletcher32 becomes crc32c, zlib gzip; lz4, and a compressor after a shuffle, become Blosc, which does both. A
+    shuffle alone is left out, since it compresses nothing.
     """
     return _core.zarr_registered_codecs(codecs, min(chunk_bytes, 2**63 - 1))
 
 
 def codec_to_v3(codec: Codec) -> dict[str, Any]:
-    """Return the codec as metadata of version 3; those that are not registered have numcodecs' names."""
+    """Return the codec as metadata of version 3; a codec that is not registered has numcodecs' name."""
     found: dict[str, Any] = json.loads(_core.zarr_codec_json(codec, 3))
     return found
 
 
 def codec_to_v2(codec: Codec) -> dict[str, Any]:
-    """Return the codec as numcodecs configures it."""
+    """Return the codec in numcodecs' configuration."""
     found: dict[str, Any] = json.loads(_core.zarr_codec_json(codec, 2))
     return found
 

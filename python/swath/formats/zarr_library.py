@@ -1,6 +1,6 @@
-"""What Swath has not in Zarr stores, through zarr-python: text of variable length, rare codecs. Reading only.
+"""Reads by zarr-python what Swath cannot read in Zarr stores: text of variable length, rare codecs.
 
-Never what runs code that is stored in the file: pickled objects are refused, whoever could read them.
+Code that is stored in the file never runs: pickled objects are refused.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from swath.formats.forward_index import forward_only
 _OBJECT = np.dtype(object)
 _MISSING = "it can be read through zarr-python, which is not installed: pip install zarr"
 _PICKLED = "its elements are pickled objects"
-"""What the core says of arrays that nobody reads: the library would run what is in them."""
+"""The core's reason for arrays that nobody may read: the library would run the code in them."""
 
 
 def glance(path: str, variable: Variable) -> Variable:
-    """Return an array of the store at `path` as it can be read; what is text without importing the library."""
+    """Return an array of the store at `path` in its readable form; for text, without importing the library."""
     why = variable.unsupported
     if not why:
         return variable
@@ -50,9 +50,9 @@ def glance(path: str, variable: Variable) -> Variable:
 
 
 def described(found: Description) -> Description:
-    """Return an array that Swath cannot read as the library reads it.
+    """Return the library's description of an array that Swath cannot read.
 
-    Raises UnsupportedError where the library cannot either, or is not installed.
+    Raises UnsupportedError if the library cannot read it either, or is not installed.
     """
     layout = found.layout
     assert isinstance(layout, LibraryLayout)
@@ -62,12 +62,12 @@ def described(found: Description) -> Description:
 
 
 def folder_of(path: str, name: str) -> str:
-    """Return where the files of an array are."""
+    """Return the folder of an array's files."""
     return os.path.join(path, name) if name else path
 
 
 def _stored(folder: str, reason: str) -> tuple[np.dtype[Any], tuple[int, ...]]:
-    """Return the dtype and the shape of a chunk of an array, as the library has them."""
+    """Return the library's dtype of an array, and the shape of a chunk."""
     file = os.path.join(folder, "zarr.json")
     file = file if os.path.exists(file) else os.path.join(folder, ".zarray")
     try:
@@ -92,7 +92,7 @@ def library_read(description: Description, index: tuple[slice | int, ...]) -> np
     array = _opened(folder_of(description.path, description.variable or ""))
     with _translated(description.name):
         values = np.asarray(array[forward])
-    values = values.astype(description.dtype, copy=False)  # text has a type of NumPy's own in zarr-python
+    values = values.astype(description.dtype, copy=False)  # zarr-python uses a text type of NumPy
     return np.ascontiguousarray(values[flips]).reshape(values.shape)
 
 
@@ -117,14 +117,14 @@ def _opened(folder: str) -> Any:
 
 @contextmanager
 def _translated(name: str) -> Iterator[None]:
-    """What is damaged, and what zarr-python has not either, comes as whatever it, or a codec, happens to raise."""
+    """Convert errors of damaged or unsupported arrays: zarr-python, or a codec, raises many types."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that a codec, or a dtype, is not in the specification yet
+            warnings.simplefilter("ignore")  # about codecs and dtypes that are not in the specification yet
             yield
     except Error:
         raise
-    except MemoryError as error:  # also of damaged text, which says itself how many elements it has
+    except MemoryError as error:  # also for damaged text, which states its own number of elements
         raise store_error(f"{name}: no memory for what zarr-python reads: {error}", errno.ENOMEM) from None
     except OSError as error:
         raise store_error(f"{name}: zarr-python cannot read it: {error.strerror or error}", error.errno) from None

@@ -1,7 +1,7 @@
 """Arrays of text of variable length in a Zarr store: their chunks as bytes. The core makes their metadata.
 
-A chunk is, by numcodecs' "vlen-utf8": the number of texts, then each, its length before it; numbers are little-endian
-and of 32 bits. It is compressed by gzip, which every reader has.
+The format of a chunk is numcodecs' "vlen-utf8": the number of texts, then the length and the bytes of each; numbers are
+little-endian and have 32 bits. It is compressed by gzip, which every reader has.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LEVEL = 5
 
 
 def write(path: str, variable: str, chunks: Iterable[tuple[tuple[slice, ...], npt.NDArray[Any]]]) -> None:
-    """Store whole chunks of an array: each a box of it, and its texts."""
+    """Store whole chunks of an array: each is a box of it, and its texts."""
     folder = folder_of(path, variable)
     is_v3 = os.path.exists(os.path.join(folder, "zarr.json"))
     separator, first, scalar = ("/", "c/", "c") if is_v3 else (".", "", "0")
@@ -43,7 +43,7 @@ def write(path: str, variable: str, chunks: Iterable[tuple[tuple[slice, ...], np
 
 
 def encoded(texts: npt.NDArray[Any]) -> bytes:
-    r"""Return a chunk's texts as numcodecs' "vlen-utf8" has them.
+    r"""Return a chunk's texts in the format of numcodecs' "vlen-utf8".
 
     >>> encoded(np.array(["ab", ""], object))
     b'\x02\x00\x00\x00\x02\x00\x00\x00ab\x00\x00\x00\x00'

@@ -1,4 +1,4 @@
-"""The backends of the stub: where they are, and which families of MPI they serve."""
+"""The backends of the stub: their paths, and the families of MPI that they serve."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ import swath
 from swath.ranks.loaded_mpi import FAMILIES
 
 VARIABLE = "SWATH_MPI_IO_BACKENDS"
-"""A folder of backends that is looked into before all others."""
+"""A folder of backends that is searched before all others."""
 
 PACKAGE = Path(__file__).parent
 SOURCE = PACKAGE / "source"
-"""What a backend is made of."""
+"""The sources of a backend."""
 
 
 def user_folder() -> Path:
-    """Return where backends of this version are that the user made: as bindings/mpi_io/stub/stub.c finds it."""
+    """Return the folder of the user's own backends for this version, as bindings/mpi_io/stub/stub.c finds it."""
     data = os.environ.get("XDG_DATA_HOME", "")
     base = Path(data) if data.startswith("/") else Path.home() / ".local" / "share"
     return base / "swath" / "mpi_io" / swath.__version__
 
 
 def folders() -> list[Path]:
-    """Return where the stub looks for backends, in its order."""
+    """Return the folders that the stub searches for backends, in its order."""
     given = os.environ.get(VARIABLE)
     return [*([Path(given)] if given else []), PACKAGE, user_folder()]
 
 
 def build_id() -> str:
-    """Return what the stub knows backends by that are made of the same: "0.1.0-89ab…"."""
+    """Return the identity of the sources, by which the stub recognises its backends: "0.1.0-89ab…"."""
     text = (SOURCE / "bindings" / "mpi_io" / "build_id.h").read_text(encoding="utf-8")
     return text.split('"')[1]
 
@@ -41,7 +41,7 @@ def file_name(family: str) -> str:
 
 
 def installed() -> dict[str, Path]:
-    """Return of each family that has a backend the one that the stub would take."""
+    """Return, for each family with a backend, the one that the stub would use."""
     found = {}
     for family in FAMILIES:
         paths = [folder / file_name(family) for folder in folders()]
@@ -56,7 +56,7 @@ def _is_of_this_build(backend: Path) -> bool:
 
 
 def loaded(maps: str) -> list[Path]:
-    """Return the backends that a process has loaded, of the text of its /proc/self/maps."""
+    """Return the backends that a process has loaded, from the text of its /proc/self/maps."""
     names = {file_name(family) for family in FAMILIES}
     paths = {Path(line[line.index("/") :]) for line in maps.splitlines() if "/" in line}
     return sorted(path for path in paths if path.name in names)

@@ -1,4 +1,4 @@
-"""`swath mpi-io build`: a backend for whichever MPI there is a mpicxx of. Needs a C++20 compiler, and no CMake."""
+"""`swath mpi-io build`: makes a backend for the MPI of any mpicxx. Needs a C++20 compiler, and no CMake."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _COMPILE = (
     "-DMPICH_SKIP_MPICXX",
 )
 _LINES_SHOWN = 5
-"""Of what a compiler says, so many lines are shown: the first that speak of errors, or else the last."""
+"""The number of lines of a compiler's output that are shown: the first ones with errors, or else the last ones."""
 
 
 @dataclass(frozen=True)
 class Mpi:
-    """An MPI to compile for: its mpicxx, the compiler and the flags behind it, and the family of its headers."""
+    """An MPI to compile for: its mpicxx, the compiler and flags that it uses, and the family of its headers."""
 
     mpicxx: str
     compiler: str
@@ -42,16 +42,16 @@ class Mpi:
 
 
 def find_mpi(mpicxx: str | None = None) -> Mpi:
-    """Return the MPI of a mpicxx: of the given one, else of the one in PATH.
+    """Return the MPI of an mpicxx: of the given one, else of the one in PATH.
 
-    Raises UnsupportedError where there is none, or it does not say what it calls, or its MPI is of no known family.
+    Raises UnsupportedError if there is none, if it does not print its command, or if its family is unknown.
     """
     found = mpicxx if mpicxx is not None else shutil.which("mpicxx")
     if found is None:
         raise UnsupportedError("there is no mpicxx in PATH: name that of your MPI: swath mpi-io build --mpicxx PATH")
     compiler, *words = shlex.split(_said([found, "-show"])) or [""]
     flags = tuple(_flags_of_headers(words))
-    # The compiler is asked, not this Python: which headers there are depends on its own search path, too.
+    # The compiler is asked, not Python: its own search path decides which headers it finds.
     preprocess = [compiler, *flags, "-E", "-P", "-x", "c++", str(_source() / "mpi_family.inc")]
     family = (_said(preprocess).split() or [""])[-1]
     if family not in FAMILIES:
@@ -60,9 +60,9 @@ def find_mpi(mpicxx: str | None = None) -> Mpi:
 
 
 def build(mpi: Mpi) -> Path:
-    """Compile the backend of an MPI and put it where the stub finds it; returns where.
+    """Compile the backend of an MPI into the folder where the stub finds it; return its path.
 
-    Raises UnsupportedError, with what the compiler said, where it fails.
+    Raises UnsupportedError, with the compiler's output, if this fails.
     """
     folder = _writable_folder()
     source = _source()
@@ -86,7 +86,7 @@ def build(mpi: Mpi) -> Path:
             ]
         )
         made = folder / linked.name
-        linked.replace(made)  # a program that has the former one open keeps it
+        linked.replace(made)  # a program that has the old one open keeps it
     return made
 
 
@@ -101,7 +101,7 @@ def _source() -> Path:
 
 
 def _writable_folder() -> Path:
-    """Return where a backend is put: the folder that the variable names, or the package's, or the user's."""
+    """Return the folder for a new backend: that of the variable, or the package's, or the user's."""
     given = os.environ.get(backends.VARIABLE)
     if given:
         folder = Path(given)
@@ -112,7 +112,7 @@ def _writable_folder() -> Path:
 
 
 def _flags_of_headers(words: Sequence[str]) -> Iterator[str]:
-    """Yield of what a mpicxx would add what is for headers: a backend is linked to no MPI."""
+    """Yield the options of an mpicxx for headers: a backend is linked to no MPI."""
     remaining = iter(words)
     for word in remaining:
         if word in ("-I", "-D", "-isystem"):
@@ -122,13 +122,13 @@ def _flags_of_headers(words: Sequence[str]) -> Iterator[str]:
 
 
 def _libraries(source: Path) -> list[str]:
-    """Return how the libraries are named that the core was built with; by name where they are elsewhere now."""
+    """Return the paths of the libraries that the core was built with; only names for those that have moved."""
     paths = [Path(line) for line in (source / "libraries.txt").read_text(encoding="utf-8").split()]
     return [str(path) if path.exists() else f"-l{path.name.removeprefix('lib').partition('.')[0]}" for path in paths]
 
 
 def _said(command: Sequence[str]) -> str:
-    """Return what a program printed. Raises UnsupportedError where it fails."""
+    """Return the output of a program. Raises UnsupportedError if it fails."""
     try:
         ended = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     except OSError as error:

@@ -1,7 +1,7 @@
-"""What `swath calibrate` measured, for programs that have no Python: one file, a section a mount point.
+"""The results of `swath calibrate` for programs without Python: one file, with a section for each mount point.
 
-It is written again only where something has changed that it was made of: its first line tells. To see that takes a
-millisecond, to write it takes the imports of NumPy and of the core.
+It is written again only if its inputs have changed: its first line has their hash. The check takes a millisecond; a
+write needs the imports of NumPy and of the core.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ import os
 from swath.base import cache_folder
 
 VARIABLE = "SWATH_MPI_IO_PROFILES"
-"""Names the file to the backend (bindings/mpi_io/profiles.h)."""
+"""The variable with the file's path for the backend (bindings/mpi_io/profiles.h)."""
 
 
 def file() -> str:
-    """Return where it is kept for this host: beside the profiles themselves."""
+    """Return its path for this host: next to the profiles."""
     return os.path.join(cache_folder.path(), f"mpi-io-profiles-{os.uname().nodename}")
 
 
 def up_to_date_file() -> str | None:
-    """Return the path of the file, written where it was not up to date.
+    """Return the path of the file; writes it if it was not up to date.
 
-    None where no store was calibrated, or it cannot be written.
+    Return None if no store was calibrated, or if it cannot be written.
     """
     profiles = _profiles()
     if not profiles:
@@ -44,7 +44,7 @@ def up_to_date_file() -> str | None:
 
 
 def _profiles() -> list[str]:
-    """Return of each profile its name and what changes with it: the file is replaced whenever it is written."""
+    """Return for each profile its name and a property that changes with it: a write replaces the file."""
     try:
         with os.scandir(cache_folder.profiles()) as entries:
             found = [(entry.name, entry.stat()) for entry in entries if entry.name.endswith(".json")]
@@ -54,10 +54,10 @@ def _profiles() -> list[str]:
 
 
 def _first_line(profiles: list[str]) -> str:
-    """Return what the backend reads over: a hash of all that decides what the sections say.
+    """Return the first line, which the backend skips: a hash of all inputs of the sections.
 
-    It changes with the installed Swath, the profiles, and what makes a profile invalid: another machine, which takes a
-    boot, and other mounts.
+    It changes with the installed Swath, the profiles, and what makes a profile invalid: another machine, a boot, and
+    other mounts.
     """
     import hashlib
 

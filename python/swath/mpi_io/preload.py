@@ -1,4 +1,4 @@
-"""Starting a program with the stub in front of its MPI.
+"""Starts a program with the stub before its MPI.
 
 `swath mpi-io` runs this and little else: modules that take long to import (typing, pathlib) are not imported here.
 """
@@ -20,9 +20,9 @@ REPORT = "SWATH_MPI_IO_REPORT"
 
 
 def library() -> str:
-    """Return the path of the stub: what LD_PRELOAD names.
+    """Return the path of the stub, for LD_PRELOAD.
 
-    Raises UnsupportedError where it was not built.
+    Raises UnsupportedError if it was not built.
     """
     path = os.path.join(os.path.dirname(__file__), "libswath-mpi-io.so")
     if not os.path.exists(path):
@@ -33,10 +33,10 @@ def library() -> str:
 
 
 def environment(given: Mapping[str, str], report: bool = False) -> dict[str, str]:
-    """Return `given` with the stub in LD_PRELOAD, behind what is there: a tool in front sees all calls.
+    """Return `given` with the stub at the end of LD_PRELOAD: a tool before it sees all calls.
 
-    report: each file says at its close what was done with it.
-    Raises UnsupportedError where there is no stub, or LD_PRELOAD cannot name it.
+    report: each file prints a report when it is closed.
+    Raises UnsupportedError if there is no stub, or if LD_PRELOAD cannot contain its path.
     """
     stub = library()
     if any(separator in stub for separator in ": "):
@@ -54,12 +54,13 @@ def environment(given: Mapping[str, str], report: bool = False) -> dict[str, str
 
 
 def run(command: Sequence[str], report: bool = False) -> NoReturn:
-    """Become `command`, with the stub in front of whatever MPI it and its children load.
+    """Replace this process by `command`, with the stub before the MPI of it and its children.
 
-    Raises UnsupportedError as `environment` does, and OSError where there is no such program.
+    Raises UnsupportedError as `environment` does, and OSError if there is no such program.
     """
     prepared = environment(os.environ, report)
-    for ignored in (signal.SIGPIPE, signal.SIGXFSZ):  # by Python, for itself: the program would not end by them
+    # Python ignores these signals for itself: they would not end the program
+    for ignored in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(ignored, signal.SIG_DFL)
     os.execvpe(command[0], list(command), prepared)
 

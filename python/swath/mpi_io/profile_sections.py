@@ -1,4 +1,4 @@
-"""What the backends read of profiles: a section for each store of this machine that was calibrated."""
+"""The profiles as backends read them: a section for each calibrated store of this machine."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from swath.store import profile
 
 
 def text() -> str:
-    """Return the sections of all stores of this machine that were calibrated, as they are now."""
+    """Return the current sections of all calibrated stores of this machine."""
     sections = []
     for path in sorted(Path(cache_folder.profiles()).glob("*.json")):
         try:
             stored = profile.load(str(path))
             is_current = profile.for_path(stored.store.mount_point) is not None
-        except (OSError, Error):  # damaged, or of another machine: `swath info` says so
+        except (OSError, Error):  # damaged, or of another machine: `swath info` reports it
             continue
         if is_current and stored.machine.host == platform.node():
             sections.append(f"mount {stored.store.mount_point}\n{stored.core.text()}")

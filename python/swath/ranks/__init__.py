@@ -1,1 +1,1 @@
-"""The ranks of a collective call: who they are, what they compare, and MPI."""
+"""The ranks of a collective call, the comparison of their calls, and MPI."""

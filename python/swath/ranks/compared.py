@@ -1,11 +1,10 @@
-"""What ranks compare of a call, in words: the same text on all of them where their calls are the same.
+"""The text of a call that ranks compare: it is the same on all of them if their calls are the same.
 
     compared.call_signature("open", path, locals(), own=("comm",))
 
-The words are made from all arguments there are. One that ranks need not have in common (their memory, their
-communicator) is left out on purpose, by name, so that a new argument is compared unless somebody says otherwise. The
-first line says what is done to what; each argument has one of its own, and the error names those that differ
-(core/comm/agreement.h).
+The text contains all arguments. An argument that may differ between ranks (their memory, their communicator) is left
+out by name, so that a new argument is compared by default. The first line has the action and its object; each argument
+has a line of its own, and the error names those that differ (core/comm/agreement.h).
 """
 
 from __future__ import annotations
@@ -27,26 +26,26 @@ from swath.base.stream_settings import AUTO, settings_for
 from swath.space import Boxes
 
 TEXT_MAX = 4096
-"""Characters of an argument that are compared as they are; of a longer one its begin, and a digest of all of it."""
+"""Characters of an argument that are compared directly; for a longer one, its begin and a digest."""
 DIGEST_BYTES = 8
 ENGINE_VARIABLE = "SWATH_ENGINE"
 _FAULT = "fault"
 
 
 class InWords(str):
-    """An argument that is in words already."""
+    """An argument that is already text for the comparison."""
 
     __slots__ = ()
 
 
 def call_signature(doing: str, what: Any, arguments: Mapping[str, Any], *, own: Collection[str] = ()) -> str:
-    """Return `arguments` in words, but for those whose names are in `own`. It never raises: others say what is wrong.
+    """Return `arguments` as text, without those in `own`. Never raises: other code reports invalid arguments.
 
-    Arguments of these names are taken for what they mean: `dtype`, `shape`, `engine`, … (`MEANINGS`).
+    Arguments of some names are compared by their meaning: `dtype`, `shape`, `engine`, … (`MEANINGS`).
     """
     lines = [" ".join(f"{doing} {path_text(what)}".strip().splitlines())]
     if arguments.get("comm", ...) is None:
-        return lines[0]  # one rank alone compares nothing
+        return lines[0]  # a single rank compares nothing
     for name, value in arguments.items():
         if name not in own:
             lines += _lines(name, _meaning(name, value, arguments))
@@ -54,7 +53,7 @@ def call_signature(doing: str, what: Any, arguments: Mapping[str, Any], *, own: 
 
 
 def path_text(path: Any) -> str:
-    """Return a path for messages, also of what is none. Names that are not UTF-8 have surrogates for their bytes."""
+    """Return a path for messages, also for invalid paths. Bytes that are not UTF-8 become surrogates."""
     if isinstance(path, (str, bytes, os.PathLike)):
         try:
             return os.fsdecode(path)
@@ -64,12 +63,12 @@ def path_text(path: Any) -> str:
 
 
 def effective_engine(engine: str | None) -> str:
-    """Return the engine that is given; where none is, the one that the environment names, else "auto"."""
+    """Return the given engine; without one, the engine of the environment, else "auto"."""
     return engine or os.environ.get(ENGINE_VARIABLE) or "auto"
 
 
 def dtype_words(dtype: np.dtype[Any]) -> str:
-    """Return equal dtypes, however they were spelled, in equal words."""
+    """Return the same text for equal dtypes, however they were written."""
     if dtype.names is not None and dtype.fields is not None:
         fields = [(name, *dtype.fields[name][:2]) for name in dtype.names]
         each = ", ".join(f"{name!r}: {dtype_words(kind)} at {offset}" for name, kind, offset in fields)
@@ -80,7 +79,7 @@ def dtype_words(dtype: np.dtype[Any]) -> str:
 
 
 def in_words(value: Any) -> str:
-    """Return equal values in equal words: numbers of NumPy as Python's, mappings in order. Never raises."""
+    """Return the same text for equal values: NumPy's numbers like Python's, mappings in order. Never raises."""
     try:
         return _in_words(value)
     except Exception:  # noqa: BLE001 - a __repr__ may raise anything; a list may hold itself
@@ -88,7 +87,7 @@ def in_words(value: Any) -> str:
 
 
 def short(text: str, characters_max: int = TEXT_MAX) -> str:
-    """Return `text`; where it is long, its begin and a digest of all of it."""
+    """Return `text`; if it is long, its begin and a digest."""
     if len(text) <= characters_max:
         return text
     begin = text[:characters_max]
@@ -96,12 +95,12 @@ def short(text: str, characters_max: int = TEXT_MAX) -> str:
 
 
 def digest(data: bytes | memoryview) -> str:
-    """Return a digest: the same for the same bytes, and for no others that anybody will meet."""
+    """Return a digest: the same for the same bytes, and practically unique."""
     return hashlib.blake2b(data, digest_size=DIGEST_BYTES).hexdigest()
 
 
 def _lines(name: str, value: Any) -> list[str]:
-    """Return an argument; of a mapping a line for each of its items, so that the error says which of them differs."""
+    """Return the lines of an argument; a mapping has a line for each item: the error names those that differ."""
     items = _items(value) if isinstance(value, Mapping) else []
     if not items:
         return [f"{name}={_line(in_words(value))}"]
@@ -116,7 +115,7 @@ def _items(mapping: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
 
 
 def _line(text: str) -> str:
-    """Return text on one line: names of fields and reprs of strange objects may have more."""
+    """Return text on one line: names of fields and reprs of unusual objects may have several."""
     return short(text.replace("\\", "\\\\").replace("\n", "\\n") if "\n" in text else text)
 
 
@@ -146,7 +145,7 @@ def _in_words(value: Any) -> str:
         return f"({', '.join(map(_in_words, value))})"
     if isinstance(value, numbers.Number) or type(value).__module__.startswith("swath."):
         return repr(value)
-    # Of any other kind the repr may be an address, which no two ranks have in common.
+    # For other types the repr may contain an address, which differs between ranks.
     return f"<{type(value).__module__}.{type(value).__qualname__}>"
 
 
@@ -159,18 +158,18 @@ def _array_words(array: npt.NDArray[Any]) -> str:
 
 
 def _meaning(name: str, value: Any, arguments: Mapping[str, Any]) -> Any:
-    """Return what an argument means, where that can be said before it is checked; else the argument as it is."""
+    """Return the meaning of an argument, if it is known before the check; else the argument itself."""
     meaning = MEANINGS.get(name)
     if meaning is None:
         return value
     try:
         return meaning(value, arguments)
-    except Exception:  # noqa: BLE001 - it cannot be, which whoever needs it says
+    except Exception:  # it is invalid: the code that needs it raises the error
         return value
 
 
 def _path(path: Any, arguments: Mapping[str, Any]) -> Any:
-    """Return the words of a path, or of an open array."""
+    """Return the text for a path, or for an open array."""
     del arguments
     array = getattr(path, "_identity", None)
     return InWords(array) if isinstance(array, str) else os.fsdecode(path)
@@ -189,7 +188,7 @@ def _lengths(shape: Any, arguments: Mapping[str, Any]) -> Any:
 
 
 def _order(order: Any, arguments: Mapping[str, Any]) -> Any:
-    """Return an order by its name: (0, 1, 2) is "C", and (2, 1, 0) "F"."""
+    """Return the name of an order: (0, 1, 2) is "C", and (2, 1, 0) is "F"."""
     if order is None or isinstance(order, str):
         return order
     turned = _lengths(order, arguments)
@@ -203,7 +202,7 @@ def _dtype(dtype: Any, arguments: Mapping[str, Any]) -> Any:
 
 
 def _fill(fill: Any, arguments: Mapping[str, Any]) -> Any:
-    """Return it as it is stored: 0 and 0.0 are the same in an array of floats."""
+    """Return the fill value as stored: 0 and 0.0 are the same in an array of floats."""
     if fill is None:
         return None
     with np.errstate(all="ignore"):  # `checked_fill` refuses what the dtype cannot hold
@@ -212,7 +211,7 @@ def _fill(fill: Any, arguments: Mapping[str, Any]) -> Any:
 
 
 def _attributes(attributes: Any, arguments: Mapping[str, Any]) -> Any:
-    """Return them as they are stored: their dtypes count, and not whether they are lists, tuples or arrays."""
+    """Return attributes as stored: their dtypes matter, but not whether they are lists, tuples or arrays."""
     del arguments
     if not isinstance(attributes, Mapping):
         return attributes
@@ -220,13 +219,13 @@ def _attributes(attributes: Any, arguments: Mapping[str, Any]) -> Any:
 
 
 def _codecs(codecs: Any, arguments: Mapping[str, Any]) -> Any:
-    """Return the words of one codec or several."""
+    """Return the text for one codec or several."""
     del arguments
     return (codecs,) if isinstance(codecs, (str, Mapping)) else codecs
 
 
 def _memory(memory: Any, arguments: Mapping[str, Any]) -> Any:
-    """Return memory in bytes, but where each rank's machine decides."""
+    """Return memory in bytes, unless it depends on the machine of each rank."""
     del arguments
     return None if memory is None else memory_bytes(memory)
 
@@ -239,7 +238,7 @@ def _attribute(value: Any) -> Any:
 
 
 def _engine(engine: Any, arguments: Mapping[str, Any]) -> Any:
-    """Return the engine: of a rule of faults, by which tests break one rank, the one that it is around."""
+    """Return the engine; for a fault rule, by which tests make one rank fail, the engine inside."""
     del arguments
     effective = effective_engine(engine)
     if isinstance(effective, str) and effective.partition(":")[0] == _FAULT:
@@ -248,13 +247,13 @@ def _engine(engine: Any, arguments: Mapping[str, Any]) -> Any:
 
 
 def _streams(streams: Any, arguments: Mapping[str, Any]) -> Any:
-    """Return the streams with what the environment and swath.ini say."""
+    """Return the streams, including the settings of the environment and of swath.ini."""
     del arguments
     return {name: "auto" if value == AUTO else value for name, value in asdict(settings_for(streams)).items()}
 
 
 def _lock_timeout(lock_timeout: Any, arguments: Mapping[str, Any]) -> Any:
-    """Return the time with what the environment says."""
+    """Return the timeout, including the setting of the environment."""
     del arguments
     return lock_seconds(lock_timeout)
 
@@ -283,4 +282,4 @@ MEANINGS: dict[str, Callable[[Any, Mapping[str, Any]], Any]] = {
     "lock_timeout": _lock_timeout,
     "streams": _streams,
 }
-"""What arguments of these names mean. It may raise, or not know: then an argument is compared as it is."""
+"""The meanings of arguments of these names. A function may raise: then the argument itself is compared."""

@@ -1,7 +1,7 @@
-"""The MPI that this process has loaded, of which family it is, and the module of Swath for that family.
+"""The MPI that this process has loaded, its family, and the module of Swath for this family.
 
-MPIs of one family share an ABI: what is compiled for one of them serves all. Swath's modules are linked to none, and
-take the functions of the one that is loaded.
+MPIs of one family share an ABI: a module that was compiled for one of them works with all. Swath's modules are not
+linked to an MPI; they use the functions of the loaded one.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ FAMILIES = {
     "openmpi": "Open MPI",
     "mpiabi": "the standard ABI of MPI (libmpi_abi)",
 }
-"""By the name that a module or a backend of MPI-IO has for it."""
+"""The name of a module, or of a backend of MPI-IO, for each family."""
 
 
 def module() -> Any:
     """Return the module for the MPI that the process has loaded.
 
-    Raises UnsupportedError where it has loaded none, none of a known family, or one that Swath was not built for.
+    Raises UnsupportedError if no MPI is loaded, if its family is unknown, or if Swath was not built for it.
     """
     found = _loaded()
     if found is None:
@@ -40,7 +40,7 @@ def module() -> Any:
             "which serves all, or build Swath with the mpicc of that MPI: "
             "pip install --config-settings=cmake.define.SWATH_MPICC=/path/of/mpicc --no-binary swath swath"
         )
-    # The module is linked to no MPI: it takes the names that all can see. mpi4py loads its own for itself alone.
+    # The module uses globally visible symbols; mpi4py loads its MPI with local visibility.
     ctypes.CDLL(path, mode=os.RTLD_NOLOAD | os.RTLD_LAZY | os.RTLD_GLOBAL)
     try:
         return _module_of(family)
@@ -65,19 +65,19 @@ def _module_of(family: str) -> Any:
 
 
 def _loaded() -> tuple[str, str] | None:
-    """Return the file and the family of the MPI that is loaded; None where there is none of a known family."""
+    """Return the file and the family of the loaded MPI; None if there is none of a known family."""
     with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as maps:
         paths = [line[line.index("/") :].rstrip("\n") for line in maps if "/" in line]
     for path in dict.fromkeys(paths):
         name = os.path.basename(path)
-        # libmpich.so.12 is Debian's name. What only needs an MPI (libmpi_mpifh.so) finds its functions all the same.
+        # libmpich.so.12 is Debian's name. A library that depends on an MPI (libmpi_mpifh.so) finds its functions, too.
         if name.startswith("libmpi") and ".so" in name and (family := _family(path)) is not None:
             return path, family
     return None
 
 
 def _family(path: str) -> str | None:
-    """Return the family by what the library defines, as bindings/mpi_io/stub/stub.c tells it."""
+    """Return the family from the symbols of the library, as bindings/mpi_io/stub/stub.c does."""
     library = ctypes.CDLL(path, mode=os.RTLD_NOLOAD | os.RTLD_LAZY)
     if not hasattr(library, "PMPI_Init"):
         return None

@@ -1,4 +1,4 @@
-"""MPI, behind one door: only this module imports mpi4py, and only when a communicator is given."""
+"""MPI: only this module imports mpi4py, and only when a communicator is given."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from swath.ranks import loaded_mpi
 
 _made_in = _core.fork_generation()
 _keyval: int | None = None
-"""Under which mpi4py communicators keep the comm made for them: it lives and dies with the communicator."""
+"""The key for the comm that is attached to an mpi4py communicator; the comm lives as long as the communicator."""
 
 
 def comm_of(communicator: Any) -> Any:
     """Return the core's comm for an mpi4py communicator. Collective the first time; it duplicates the communicator.
 
-    Raises UnsupportedError where Swath was not built for the MPI that this mpi4py uses.
+    Raises UnsupportedError if Swath was not built for the MPI of this mpi4py.
     """
     global _keyval  # noqa: PLW0603 - one key a process
     from mpi4py import MPI
@@ -34,7 +34,7 @@ def comm_of(communicator: Any) -> Any:
         check_launcher()
         comm = loaded_mpi.module().MpiComm(communicator.handle)
         communicator.Set_attr(_keyval, comm)
-        # COMM_WORLD would let go of it in MPI_Finalize, after the interpreter is gone.
+        # COMM_WORLD would free it in MPI_Finalize, when the interpreter is gone already.
         atexit.register(_disconnect, communicator)
     return comm
 
@@ -43,15 +43,15 @@ def _disconnect(communicator: Any) -> None:
     from mpi4py import MPI
 
     if _core.fork_generation() != _made_in:
-        return  # MPI is the parent's
+        return  # MPI belongs to the parent
     if not MPI.Is_finalized() and communicator != MPI.COMM_NULL and communicator.Get_attr(_keyval) is not None:
         communicator.Delete_attr(_keyval)
 
 
 def library_version() -> str:
-    """Return the MPI library that mpi4py uses, as it names itself: "MPICH Version: 5.0.2". MPI is not started for it.
+    """Return the name of mpi4py's MPI library: "MPICH Version: 5.0.2". This does not initialise MPI.
 
-    Raises UnsupportedError where mpi4py is not installed or cannot be loaded.
+    Raises UnsupportedError if mpi4py is not installed or cannot be loaded.
     """
     if "mpi4py.MPI" in sys.modules:
         said = str(sys.modules["mpi4py.MPI"].Get_library_version())
@@ -66,11 +66,11 @@ def library_version() -> str:
 
 
 def foreign_launcher() -> str | None:
-    """Return what is wrong where another MPI's mpiexec started this process; None where nothing is.
+    """Return a description of the problem if another MPI's mpiexec started this process; else None.
 
-    One process holds one MPI. Under another one's mpiexec every process believes that it is alone, and all of them
-    would do the whole work, into one file; or MPI_Init aborts (MPICH 5 under Open MPI 5), so the library is asked for
-    its name before MPI is started.
+    A process has one MPI. Under the mpiexec of another MPI, every process finds itself alone, and all of them would do
+    the whole work, into one file; or MPI_Init aborts (MPICH 5 under Open MPI 5). So the name of the library is compared
+    before MPI is initialised.
     """
     started_by, ranks = launcher()
     if ranks <= 1 or started_by is None:
@@ -92,14 +92,14 @@ def foreign_launcher() -> str | None:
 
 
 def check_launcher() -> None:
-    """Raises UnsupportedError where another MPI's mpiexec started this process."""
+    """Raise UnsupportedError if another MPI's mpiexec started this process."""
     wrong = foreign_launcher()
     if wrong is not None:
         raise UnsupportedError(wrong)
 
 
 def launcher() -> tuple[str | None, int]:
-    """Return which MPI's mpiexec started this process, as its environment tells, and with how many ranks."""
+    """Return the MPI whose mpiexec started this process, and its number of ranks, from the environment."""
     for name, variable in (("Open MPI", "OMPI_COMM_WORLD_SIZE"), ("MPICH", "PMI_SIZE")):
         ranks = os.environ.get(variable, "")
         if ranks.isdigit():
@@ -108,7 +108,7 @@ def launcher() -> tuple[str | None, int]:
 
 
 def launched_rank() -> int:
-    """Return the rank that the mpiexec gave this process, as its environment tells; 0 without one. Starts no MPI."""
+    """Return the rank that mpiexec gave this process, from the environment; 0 without one. Does not initialise MPI."""
     for variable in ("OMPI_COMM_WORLD_RANK", "PMI_RANK"):
         rank = os.environ.get(variable, "")
         if rank.isdigit():
@@ -117,13 +117,13 @@ def launched_rank() -> int:
 
 
 def own_mpiexec() -> str | None:
-    """Return the mpiexec beside this Python, which belongs to its MPI; else the first in PATH, else None."""
+    """Return the mpiexec next to this Python, which belongs to its MPI; else the first one in PATH, else None."""
     beside = os.path.join(sysconfig.get_path("scripts"), "mpiexec")
     return beside if os.path.exists(beside) else shutil.which("mpiexec")
 
 
 def _family(library: str) -> str | None:
-    """Return whose mpiexec the library goes with; None for one that is not known."""
+    """Return the family of the library's mpiexec; None if it is unknown."""
     if "Open MPI" in library:
         return "Open MPI"
     return "MPICH" if any(name in library for name in ("MPICH", "Intel(R) MPI", "MVAPICH")) else None

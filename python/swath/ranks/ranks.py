@@ -1,4 +1,4 @@
-"""The ranks of an operation, and how they come to agree."""
+"""The ranks of an operation, and their agreement."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ P = ParamSpec("P")
 
 
 class Ranks:
-    """The ranks that carry out collective operations together: a thin face of the core's Comm."""
+    """The ranks that execute collective operations together: a thin wrapper of the core's Comm."""
 
     def __init__(self, comm: _core.Comm) -> None:
         self.comm = comm
@@ -25,15 +25,15 @@ class Ranks:
         self.size: int = comm.size
 
     def in_turn(self, doing: str) -> contextlib.AbstractContextManager[None]:
-        """Make collective calls inside the block this thread's alone.
+        """Let only this thread make collective calls inside the block.
 
-        Raises ArgumentError where another thread has the turn, and in a process that was forked from a rank.
+        Raises ArgumentError if another thread has the turn, or if the process was forked from a rank.
         """
         return contextlib.nullcontext() if self.size == 1 else _Turn(self.comm, doing)
 
     @functools.cached_property
     def most_on_a_node(self) -> int:
-        """Return how many ranks the fullest node has."""
+        """Return the number of ranks on the fullest node."""
         return self.comm.most_on_a_node
 
     @functools.cached_property
@@ -42,10 +42,10 @@ class Ranks:
         return self.comm.is_first_of_node
 
     def agree(self, call: str, error: BaseException | None = None, *, says_yes: bool = False) -> bool:
-        """Raise the same error on every rank if any brings one, or if their calls differ. Collective.
+        """Raise the same error on every rank if any rank has one, or if their calls differ. Collective.
 
-        `call` says in words what this rank does. An error without words goes first, then different words, then an error
-        with words. Without one it returns whether any rank says yes.
+        `call` describes the call of this rank. The error is chosen in this order: an error without a description of the
+        call, then different calls, then an error with one. Without an error, returns whether any rank says yes.
         """
         if error is None and self.size == 1:
             return says_yes
@@ -59,55 +59,55 @@ class Ranks:
             raise agreed from error
 
     def have_agreed(self, error: BaseException) -> None:
-        """Note on an error that all these ranks raise it, or the same one, together.
+        """Mark an error as raised by all these ranks together.
 
-        That of a rank that has left a loop is no such error: that rank does not raise it.
+        The error of a rank that has left a loop gets no mark: that rank does not raise it.
         """
         if getattr(error, "is_of_rank_that_left", False):
             return
         error.agreed_by = [*getattr(error, "agreed_by", []), self.comm]  # type: ignore[attr-defined]
 
     def all_raise(self, error: BaseException | None) -> bool:
-        """Return whether every one of these ranks knows of this error, so that none waits for this one.
+        """Return whether all of these ranks know this error, so that none waits for this rank.
 
-        An error that fewer ranks agreed on (of another communicator, or alone in `a[...]`) is not known to all yet.
+        An error that fewer ranks agreed on (of another communicator, or alone in `a[...]`) is not known to all.
         """
         return any(comm is self.comm for comm in getattr(error, "agreed_by", []))
 
     def run_collectively(self, call: str, work: Callable[[], T]) -> T:
-        """Carry out each rank's own `work`, then let all agree that it went well. Collective."""
+        """Run `work` on each rank, then agree on the errors. Collective."""
         result, error = self._outcome_of(work)
         self.agree("" if error else call, error)
         return result  # type: ignore[return-value]
 
     def any_rank(self, call: str, work: Callable[[], bool]) -> bool:
-        """Carry out each rank's own `work`, and return whether it returned True on any rank. Collective."""
+        """Run `work` on each rank, and return whether it returned True on any rank. Collective."""
         result, error = self._outcome_of(work)
         return self.agree("" if error else call, error, says_yes=bool(result))
 
     def _outcome_of(self, work: Callable[[], T]) -> tuple[T | None, Exception | None]:
-        """Return what `work` returned, or the error that it raised."""
+        """Return the result of `work`, or its error."""
         try:
             return work(), None
         except Exception as raised:
             if self.size == 1 and getattr(raised, "is_from_signal", False):
-                raise  # of the program's own signal handler: no error of ours
-            return None, raised  # whatever it is, the other ranks must hear of it
+                raise  # from the program's own signal handler: not our error
+            return None, raised  # the other ranks must know it
 
     def on_first(self, call: str, work: Callable[[], T]) -> T:
-        """Do `work` on rank 0, and return its (pickled) result, or raise its error, on all. Collective."""
+        """Run `work` on rank 0, and return its (pickled) result, or raise its error, on all ranks. Collective."""
         result = self.run_collectively(call, work if self.rank == 0 else lambda: None)
         if self.size == 1:
             return result  # type: ignore[return-value]
         return pickle.loads(self.comm.broadcast(pickle.dumps(result) if self.rank == 0 else b"", 0))  # type: ignore[no-any-return]
 
     def gather_objects(self, mine: Any) -> list[Any]:
-        """Return every rank's object, on every rank, in the order of the ranks. Collective."""
+        """Return the objects of all ranks, on every rank, in the order of the ranks. Collective."""
         return [pickle.loads(part) for part in self.comm.allgather(pickle.dumps(mine))]
 
 
 class _Turn(contextlib.AbstractContextManager[None]):
-    """The turn to make collective calls, inside the block. A generator would take twice as long."""
+    """The turn for collective calls, inside the block. A generator would take twice as long."""
 
     def __init__(self, comm: _core.Comm, doing: str) -> None:
         self._comm, self._doing = comm, doing
@@ -120,7 +120,7 @@ class _Turn(contextlib.AbstractContextManager[None]):
 
 
 def in_turn(call: Callable[P, T]) -> Callable[P, T]:
-    """Return a collective function with an argument `comm`: one thread of a rank at a time, see `Ranks.in_turn`."""
+    """Return a collective function with an argument `comm`, for one thread of a rank at a time, see `Ranks.in_turn`."""
     signature = inspect.signature(call)
 
     @functools.wraps(call)
@@ -137,7 +137,7 @@ def in_turn(call: Callable[P, T]) -> Callable[P, T]:
 def ranks_of(comm: Any) -> Ranks:
     """Return the ranks of `comm`: None (one rank alone), an mpi4py communicator, or a comm of `swath.simulated`.
 
-    Collective over an mpi4py communicator the first time it is given; later calls find it again.
+    Collective over an mpi4py communicator the first time; later calls find the same ranks again.
 
     Raises ArgumentError for anything else.
     """

@@ -1,4 +1,4 @@
-"""How many streams a target serves at a time: the limits, what was decided, and what was learned."""
+"""The number of streams that a target serves at a time: limits, decisions, and learned numbers."""
 
 from swath.throttle.throttle import Decision, LaneStatus, PatternStatus, TargetStatus, status, stream, trace
 

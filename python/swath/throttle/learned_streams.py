@@ -1,7 +1,7 @@
-"""What was learned of a store's streams, kept for the next run: one small JSON file a store and host.
+"""The learned numbers of a store's streams, saved for the next run: one small JSON file per store and host.
 
-It lies beside the store's profile ($XDG_CACHE_HOME/swath/streams) and is a beginning only: where throughput is another
-than it was, the controller looks again. $SWATH_PROFILE=none and $SWATH_LEARNING=0 keep it out.
+It is next to the store's profile ($XDG_CACHE_HOME/swath/streams), and is only a start: if the throughput differs, the
+controller searches again. $SWATH_PROFILE=none and $SWATH_LEARNING=0 disable it.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 FORMAT_VERSION = 1
 LIMIT_MAX = 64
-"""The most streams that a controller limits a target to."""
+"""The most streams that a controller allows as a limit."""
 PLACES = frozenset(f"{direction}/{size}" for direction in ("read", "write") for size in ("large", "medium", "small"))
 
 
 class Held(NamedTuple):
-    """What a controller held: streams at a time (0: all), bytes a second at that, and among how many streams."""
+    """The result of a controller: streams at a time (0: all), bytes per second with them, and the number of streams."""
 
     limit: int
     rate: float
@@ -37,7 +37,7 @@ Targets = dict[str, dict[str, Held]]
 
 
 def recall(path: str, target: str, tokens: _core.Tokens) -> None:
-    """Let the target's controllers begin with what an earlier run held. Whatever is wrong with the file is no error."""
+    """Let the target's controllers start with the results of an earlier run. Errors of the file are ignored."""
     if _off():
         return
     with contextlib.suppress(OSError, ValueError):
@@ -47,7 +47,7 @@ def recall(path: str, target: str, tokens: _core.Tokens) -> None:
 
 
 def keep(path: str, status: TargetStatus) -> None:
-    """Add what a target's controllers hold, where it is decided and new. Never raises: it is a memory, no result."""
+    """Add the results of a target's controllers, if they are decided and new. Never raises: this is only a cache."""
     held = {
         f"{direction}/{pattern.requests}": Held(pattern.limit, pattern.rate, pattern.crowd)
         for direction, lane in (("read", status.reads), ("write", status.writes))
@@ -83,7 +83,7 @@ def _limits(places: dict[str, Held]) -> dict[str, int]:
 
 
 def _read(file: str) -> Targets:
-    """Return what is right in a file. Raises OSError, ValueError where nothing is."""
+    """Return the valid parts of a file. Raises OSError; ValueError if nothing is valid."""
     plain = own_files.read_json(file)
     if not isinstance(plain, dict) or plain.get("version") != FORMAT_VERSION:
         raise ValueError(f"{file}: not of version {FORMAT_VERSION}")

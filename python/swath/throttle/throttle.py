@@ -1,8 +1,8 @@
-"""How many streams a storage target serves at a time: settings, `swath.stream` for anybody's I/O, and what was decided.
+"""The number of streams that a target serves at a time: settings, `swath.stream` for any I/O, and the decisions.
 
-Streams of one job share the tokens of each target (a disk, a server) that their files lie on; how many there are is
-found while running, from throughput (core/throttle/controller.h). The idea: Seelam, Kerstens and Teller, "Throttling
-I/O Streams to Accelerate File-IO Performance" (sections 3 and 8).
+Streams of one job share the tokens of each target (a disk, a server) of their files; the number of tokens is found
+during the run, from the throughput (core/throttle/controller.h). The idea: Seelam, Kerstens and Teller, "Throttling I/O
+Streams to Accelerate File-IO Performance" (sections 3 and 8).
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from swath.store import profile
 from swath.throttle import learned_streams
 
 MODEL = "model:"
-"""How the engines of modelled disks, and their targets, are called."""
+"""The prefix of the engines of modelled disks, and of their targets."""
 COLD_AT_MOST = 0.25
-"""Of a file: the part in the page cache up to which reading it tells of the device."""
+"""The largest cached part of a file for which a read measures the device."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,12 +36,12 @@ class Decision:
     Attributes:
         time: seconds of the clock that streams wait by.
         direction: "read" or "write".
-        requests: the size of requests that it is for: "large" (1 MiB and more), "medium" or "small" (up to 64 KiB).
+        requests: the size of the requests: "large" (1 MiB and more), "medium" or "small" (up to 64 KiB).
         from_limit, to_limit: streams at a time; 0: no limit.
-        reason: in words.
-        samples: bursts that were measured at `from_limit`.
-        rate, rate_error: bytes a second of all streams together there, and its standard error as a part of it.
-        to_rate: bytes a second at `to_limit`, 0 where it was not measured.
+        reason: as text.
+        samples: the number of bursts that were measured at `from_limit`.
+        rate, rate_error: bytes per second of all streams together there, and its standard error as a part of it.
+        to_rate: bytes per second at `to_limit`, 0 if it was not measured.
     """
 
     time: float
@@ -68,13 +68,13 @@ class Decision:
 
 @dataclasses.dataclass(frozen=True)
 class PatternStatus:
-    """What is known of streams with one size of requests; see `Decision` for the words.
+    """The state of streams with one size of requests; `Decision` explains the terms.
 
     Attributes:
         limit: streams at a time; 0: no limit.
-        holding: whether it is decided, not being looked for.
-        rate: bytes a second that are expected at the limit; 0: not known.
-        crowd: streams at a time where there is no limit.
+        holding: whether the limit is decided, not searched.
+        rate: expected bytes per second at the limit; 0: not known.
+        crowd: streams at a time if there is no limit.
     """
 
     requests: str
@@ -86,11 +86,11 @@ class PatternStatus:
 
 @dataclasses.dataclass(frozen=True)
 class LaneStatus:
-    """Reads or writes of a target: streams with a token now, those that wait, and what there has been.
+    """Reads or writes of a target: streams with a token now, those that wait, and totals.
 
     Attributes:
-        grants: tokens that were given; `waits` of them after waiting, `wait_seconds` together.
-        taken_back: from those that died with one, or kept it for too long.
+        grants: the tokens that were given; `waits` of them after a wait, `wait_seconds` together.
+        taken_back: tokens from processes that died, or kept them for too long.
     """
 
     active: int
@@ -105,7 +105,7 @@ class LaneStatus:
 
 @dataclasses.dataclass(frozen=True)
 class TargetStatus:
-    """A target as it is now. `streams` are open, whether they move anything or not; `decisions` are the latest."""
+    """A target now. `streams` counts open ones, also idle; `decisions` are the latest."""
 
     target: str
     scope: str
@@ -120,7 +120,7 @@ class TargetStatus:
 
 
 class Coordinator(NamedTuple):
-    """The process of a job that serves a target's tokens to other nodes: where it listens, and its password."""
+    """The process of a job that serves a target's tokens to other nodes: its address, and its password."""
 
     host: str
     port: int
@@ -128,16 +128,16 @@ class Coordinator(NamedTuple):
 
 
 class Throttle:
-    """The tokens of the target that a path lies on, as one open array or `swath.stream` uses them.
+    """The tokens of a path's target, as one open array or `swath.stream` uses them.
 
     Attributes:
-        reason: why fewer share these tokens than should, else empty.
+        reason: why fewer processes share these tokens than should, else empty.
     """
 
     def __init__(self, path: str, settings: Settings, target: str, coordinator: Coordinator | None = None) -> None:
         self.settings = settings
         self._path = path
-        # What a modelled disk teaches is not of the store under it.
+        # Numbers that are learned from a modelled disk do not apply to the store under it.
         self._is_real = not _core.clock_is_simulated() and not target.startswith(MODEL)
         unreachable = ""
         if coordinator is not None:
@@ -153,29 +153,29 @@ class Throttle:
 
     @property
     def tokens(self) -> _core.Tokens:
-        """This process' own hold of them: a forked child has another than its parent."""
+        """This process's handle of the tokens: a forked child has another one than its parent."""
         self._tokens = self._tokens.for_this_process()
         return self._tokens
 
     @property
     def limits(self) -> _core.ThrottleOptions:
-        """Return how many streams are served at a time, as the settings say."""
+        """Return the limits of the settings."""
         settings = self.settings
         return _core.ThrottleOptions(settings.reads, settings.writes, settings.burst_bytes)
 
     @property
     def status(self) -> TargetStatus:
-        """The target as it is now."""
+        """The target now."""
         return _status_of(self.tokens.status())
 
     def keep(self) -> None:
-        """Remember what was learned, with the store."""
+        """Save the learned numbers for the store."""
         if self._is_real:
             learned_streams.keep(self._path, self.status)
 
 
 class stream(contextlib.ContextDecorator):  # noqa: N801 - used as a statement: with swath.stream(path)
-    """A block of anybody's I/O as one stream: it waits for a token of the target that `path` lies on.
+    """A block of any I/O as one stream: it waits for a token of the target of `path`.
 
         with swath.stream("run.h5"):
             x = h5py.File("run.h5")["x"][rank]
@@ -183,13 +183,13 @@ class stream(contextlib.ContextDecorator):  # noqa: N801 - used as a statement: 
         @swath.stream("/scratch/me")
         def load(): ...
 
-    A block is one burst: read a few MiB or more in each, and do not wait for other ranks inside. Nothing waits for
-    ever: a token that is kept for longer than a minute is given to the next one.
+    A block is one burst: read several MiB in each, and do not wait for other ranks inside. There is no deadlock: a
+    token that is kept for more than a minute goes to the next stream.
 
     Args:
-        path: what is read or written, or the folder.
-        direction: "read" or "write". Writes are throttled only where `streams` or the settings say so.
-        nbytes: how many bytes the block moves; by default what the kernel counted for this thread.
+        path: the file, or its folder.
+        direction: "read" or "write". Writes are throttled only if `streams` or the settings ask for it.
+        nbytes: the bytes that the block moves; the default is the kernel's count for this thread.
         streams: see `swath.open`.
     """
 
@@ -214,7 +214,7 @@ class stream(contextlib.ContextDecorator):  # noqa: N801 - used as a statement: 
         self._from_device = False
 
     def _recreate_cm(self) -> stream:
-        """Each call of a decorated function is a block of its own."""
+        """Return a new block for each call of a decorated function."""
         return stream(self._path, "write" if self._write else "read", nbytes=self._nbytes, streams=self._streams)
 
     def __enter__(self) -> stream:
@@ -228,7 +228,7 @@ class stream(contextlib.ContextDecorator):  # noqa: N801 - used as a statement: 
         if cached != 1:
             try:
                 self._grant = self._throttle.tokens.acquire(self._write, self._nbytes or BURST_BYTES, limit)
-            except BaseException:  # an interrupt: it is no stream any more
+            except BaseException:  # an interrupt: it is no longer a stream
                 self._throttle.tokens.leave()
                 self._throttle = None
                 raise
@@ -248,18 +248,18 @@ class stream(contextlib.ContextDecorator):  # noqa: N801 - used as a statement: 
 
 
 def status() -> list[TargetStatus]:
-    """Every target that some process of this user has open on this node."""
+    """Return the targets that processes of this user have open on this node."""
     return status_and_reason()[0]
 
 
 def status_and_reason() -> tuple[list[TargetStatus], str]:
-    """Return it as `status`, and why not all can be seen; empty where they can."""
+    """Return the result of `status`, and why it is incomplete; empty if it is complete."""
     all_tokens, reason = _core.status_of_all_tokens()
     return [_status_of(plain) for plain in all_tokens], reason
 
 
 def trace(path: str | os.PathLike[str], engine: str | None = None) -> list[Decision]:
-    """What was decided for the target that `path` lies on, by this program (and those that it shares tokens with)."""
+    """Return the decisions for the target of `path`, by this program and those that it shares tokens with."""
     throttle = throttle_for(os.fsdecode(path), engine)
     return [] if throttle is None else throttle.status.decisions
 
@@ -267,20 +267,20 @@ def trace(path: str | os.PathLike[str], engine: str | None = None) -> list[Decis
 def throttle_for(
     path: str, engine: str | None = None, streams: Streams = "default", coordinator: Coordinator | None = None
 ) -> Throttle | None:
-    """The tokens for an array at `path`; None where nothing is throttled. Raises ArgumentError for wrong settings.
+    """Return the tokens for an array at `path`; None if nothing is throttled. Raises ArgumentError for wrong settings.
 
-    `coordinator` is where another node of the job serves them.
+    `coordinator` is the process that serves the tokens, on another node of the job.
     """
     settings = settings_for(streams)
-    if settings.off or pools.is_in_pool(path):  # of a pool each server is a target: `of_servers`
+    if settings.off or pools.is_in_pool(path):  # each server of a pool is a target: see `of_servers`
         return None
     return Throttle(path, settings, settings.target or target_of(path, engine), coordinator)
 
 
 def of_servers(path: str, streams: Streams = "default") -> tuple[str, _core.ThrottleOptions] | None:
-    """Return who shares the tokens of a pool's servers, and how many operations each serves; None where all are served.
+    """Return the scope of the tokens of a pool's servers, and the limits of operations; None if nothing is limited.
 
-    Numbers only bound anything: "auto", the default, is for disks. Raises ArgumentError for wrong settings.
+    Only numbers are limits here: "auto", the default, is for disks. Raises ArgumentError for wrong settings.
     """
     settings = settings_for(streams)
     limits = (settings.reads, settings.direct_writes)
@@ -290,22 +290,22 @@ def of_servers(path: str, streams: Streams = "default") -> tuple[str, _core.Thro
 
 
 def coordinator_for(path: str, engine: str | None, streams: Streams) -> Coordinator | None:
-    """Serve the tokens of a target that all nodes of a job see from this process; None where each node has its own.
+    """Serve the tokens of a target that all nodes of a job use, from this process; None if each node has its own.
 
-    For one rank of a job on several nodes, which tells the others.
+    Call this on one rank of a job on several nodes, and send the result to the others.
     """
     settings = settings_for(streams)
     if settings.off or pools.is_in_pool(path):
         return None
     if not (settings.target or _is_seen_by_all_nodes(path)) or _core.clock_is_simulated():
-        return None  # who waits for a socket keeps simulated time from passing
+        return None  # a wait for a socket would stop simulated time
     target = settings.target or target_of(path, engine)
     if target not in _servers:
         tokens, _ = _core.node_tokens(_scope_name(settings.scope), target)
         try:
             _servers[target] = _core.TokenServer(tokens)
         except StoreError:
-            return None  # each node counts its own
+            return None  # each node has its own tokens
     host, port, key = _servers[target].address
     return Coordinator(host, port, key)
 
@@ -319,7 +319,7 @@ def _remote_tokens(coordinator: Coordinator, target: str) -> _core.Tokens:
     return _core.remote_tokens(coordinator.host, coordinator.port, coordinator.key, target)
 
 
-os.register_at_fork(after_in_child=_servers.clear)  # the threads that serve are the parent's, and so are the sockets
+os.register_at_fork(after_in_child=_servers.clear)  # the serving threads and the sockets belong to the parent
 os.register_at_fork(after_in_child=_remote_tokens.cache_clear)
 
 
@@ -337,9 +337,9 @@ def _is_seen_by_all_nodes(path: str) -> bool:
 
 
 def target_of(path: str, engine: str | None = None) -> str:
-    """Return the name of the target that `path` lies on: a device, a server; "model:NAME" on a modelled disk.
+    """Return the name of a path's target: a device, a server; "model:NAME" on a modelled disk.
 
-    A partition counts as the whole disk; of a mounted file system without a device of its own, its source.
+    A partition counts as the whole disk; a mounted file system without a device counts by its source.
     """
     if engine is not None and engine.startswith(MODEL):
         preset, _, name = engine.removeprefix(MODEL).partition("@")
@@ -366,10 +366,11 @@ def _whole_disk(major: int, minor: int) -> str:
 
 
 def _scope_name(scope: str) -> str:
-    """Whose streams are counted together.
+    """Return the name of the scope in which streams are counted together.
 
-    The ranks of a job on a node are children of the one process that started them there, whatever communicators they
-    use. A process and the children that it forks are one job: they read the same disk for the same program.
+    The ranks of a job on a node are children of the one process that started them there, with any communicators. A
+    process and
+    its forked children are one job: they read the same disk for the same program.
     """
     if _core.clock_is_simulated():
         return f"simulation {os.getpid()}"
@@ -380,7 +381,7 @@ def _scope_name(scope: str) -> str:
 
 
 def _named(process: int) -> str:
-    """Return a process by its number and when it was started, in ticks since boot: numbers are used again."""
+    """Return a process by its number and its start time, in ticks since boot, because numbers are used again."""
     try:
         with open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as status:
             return f"{process} {status.read().rpartition(')')[2].split()[19]}"
@@ -388,24 +389,24 @@ def _named(process: int) -> str:
         return f"{process} 0"
 
 
-# Of the process that imported this: children that it forks have them from it.
+# The process that imported this; its forked children have the same values.
 _PROCESS = _named(os.getpid())
 _LAUNCHER = _named(os.getppid())
 
 
 def _cached_part(path: str) -> float | None:
-    """Return what part of a file is in the page cache; None for a folder, or where the kernel does not tell."""
+    """Return the part of a file that is in the page cache; None for a folder, or if the kernel does not report it."""
     try:
         if not os.path.isfile(path):
             return None
         file = _core.open_file(path, "r", _core.FileOptions("posix"))
         return file.cached_range(0, file.size)
-    except Exception:  # noqa: BLE001 - the block itself will tell what is wrong with the file
+    except Exception:  # noqa: BLE001 - the block itself reports errors of the file
         return None
 
 
 def _moved_by_thread(write: bool) -> int:
-    """Return bytes that this thread has read, or written, by system calls so far; 0 where the kernel does not tell."""
+    """Return the bytes that this thread has read, or written, by system calls so far; 0 if it is not known."""
     try:
         with open("/proc/thread-self/io", "rb") as counts:
             counted = dict(line.split(b":") for line in counts)
@@ -434,5 +435,5 @@ def _status_of(plain: dict[str, Any]) -> TargetStatus:
 
 
 def seconds_ago(decision: Decision) -> float:
-    """Return how long ago something was decided, of a real target."""
+    """Return how long ago a decision was made, for a real target."""
     return time.clock_gettime(time.CLOCK_MONOTONIC) - decision.time

@@ -1,21 +1,21 @@
-"""HDF5 datasets, which netCDF-4 variables are too. The core says what files hold, and changes it; h5py reads texts.
+"""HDF5 datasets, also netCDF-4 variables. The core reads and changes the metadata of files; h5py reads texts.
 
-No handle of h5py is open when a function here returns, because HDF5 overwrites at close what others wrote behind a
-cached chunk; the core keeps none. Files are opened with `locking="best-effort"`: a file that another process has open
-for writing is refused (its metadata may not be on disk yet), a file system without locks is accepted; the environment
-variable HDF5_USE_FILE_LOCKING overrules it. A handle that this process itself has open for writing is not noticed:
-flush and close it before.
+When these functions return, no handle of h5py is open, because at close HDF5 overwrites bytes that others wrote after a
+cached chunk; the core keeps none open. Files are opened with `locking="best-effort"`: a file that another process has
+open for writing is refused, since its metadata may be incomplete; a file system without locks is accepted; the
+environment variable HDF5_USE_FILE_LOCKING overrules this. Swath does not notice a handle for writing in this same
+process: flush and close it first.
 
-    access            opens files by h5py, finds datasets; changes that can be taken back
+    access            opens files by h5py, finds datasets; changes that can be undone
     attributes        typed values, as h5py and as netCDF-4 store them
     scales            dimension scales, which are netCDF-4's dimensions: found by their attributes
-    reading           what a whole file holds, and where its datasets are: by the core, which uses HDF5's own library
-    changing          new files, datasets, attributes, rows and places of chunks: by the core, too
+    reading           contents of whole files, and positions of datasets: by the core, which uses HDF5's own library
+    changing          new files, datasets, attributes, rows and chunk allocations: by the core, too
     extent            datasets that become as long as their dimensions
     links             links, and named types
-    objects           what one file takes from another as it is
-    references        references that lead nowhere in a copy
-    boxes             an array's elements, some at a time
+    objects           objects that one file copies unchanged from another
+    references        references whose targets are missing in a copy
+    boxes             an array in parts of limited size
     through_library   elements that the library must read and write
 """
 

@@ -1,4 +1,4 @@
-"""HDF5 files opened by h5py: for reading, and for changes that can be taken back; their datasets by name."""
+"""HDF5 files that h5py opens: for reading, and for changes that can be undone; their datasets by name."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from swath.formats.undo import UndoableFile
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 
 OTHER_NAME = "_nc4_non_coord_"
-"""What netCDF-4 puts before the name of a variable whose name a dimension has, along which it does not lie."""
+"""netCDF-4's prefix of a variable that has the name of a dimension, but is not along this dimension."""
 
 _SWMR_WRITER = 4
-"""The bit of the superblock's flags that a program sets which writes while others read."""
+"""The bit in the superblock's flags of a program that writes while others read."""
 _SWMR_WRITTEN = (
     "a program writes it in SWMR mode (single writer, multiple readers), or has ended without closing it; until that "
     "program has closed it, it can be read, and copied, but not changed"
@@ -38,7 +38,7 @@ _DOING = {"r": "read", "r+": "change", "w": "create"}
 
 
 def matches(file: BinaryIO, size: int) -> bool:
-    """Return whether HDF5's signature is at byte 0 or, behind a user block, at 512, 1024, 2048 and so on."""
+    """Return whether HDF5's signature is at byte 0 or, after a user block, at 512, 1024, 2048 and so on."""
     return _superblock(file, size) is not None
 
 
@@ -53,7 +53,7 @@ def _superblock(file: BinaryIO, size: int) -> int | None:
 
 
 def _flags(path: str) -> int:
-    """Return what the superblock, from version 3 on, tells of programs that have the file open for writing."""
+    """Return the superblock's flags (since version 3) of programs that have the file open for writing."""
     with files.opened(path) as (file, size):
         at = _superblock(file, size)
         file.seek((at or 0) + len(SIGNATURE))
@@ -62,7 +62,7 @@ def _flags(path: str) -> int:
 
 
 def library() -> Any:
-    """Return h5py; UnsupportedError where it is not installed."""
+    """Return h5py; UnsupportedError if it is not installed."""
     try:
         import h5py
     except ImportError:
@@ -72,7 +72,7 @@ def library() -> Any:
 
 @contextmanager
 def opened(path: str, mode: str = "r") -> Iterator[Any]:
-    """Yield the file as h5py.File, with h5py's many exceptions turned into ours."""
+    """Yield the file as h5py.File; h5py's various exceptions are converted to ours."""
     h5py = library()
     _refuse_what_is_no_file(path)
     with _translated(path, _DOING[mode]), _file(h5py, path, mode) as file:
@@ -80,10 +80,11 @@ def opened(path: str, mode: str = "r") -> Iterator[Any]:
 
 
 def _file(h5py: Any, path: str, mode: str) -> Any:
-    """Open a file. While another process changes it by a journal of ours, wait for the end of its change."""
+    """Open a file. If another process changes it with a journal of ours, wait for the end of its change."""
     wait = LockWait()
     while True:
-        had_journal = os.path.exists(journal_path(path))  # which may be gone when the lock has been found
+        # tested first: the journal may be gone when the locked file is found
+        had_journal = os.path.exists(journal_path(path))
         try:
             return h5py.File(path, mode, locking="best-effort")
         except OSError as error:
@@ -102,7 +103,7 @@ def _file(h5py: Any, path: str, mode: str) -> Any:
 def changed(
     changes: Changes, mode: str = "r+", opening: Callable[[Changes], UndoableFile] = UndoableFile
 ) -> Iterator[Any]:
-    """The existing file as h5py.File, for changing it ("r+") or making it anew ("w"): as it was where that fails."""
+    """Yield the existing file as h5py.File, for changes ("r+") or as a new one ("w"); restore it after an error."""
     h5py = library()
     path = changes.path
     _refuse_what_is_no_file(path)
@@ -133,7 +134,7 @@ def changed(
 
 @contextmanager
 def changed_at_once(path: str) -> Iterator[Any]:
-    """As `changed`, committed in the end. Where no journal can be kept, a kill may leave the file half changed."""
+    """As `changed`, with a commit at the end. If no journal is possible, a kill may leave the file half changed."""
     with changes_of(path) as changes:
         with changed(changes) as file:
             yield file
@@ -141,15 +142,15 @@ def changed_at_once(path: str) -> Iterator[Any]:
 
 
 def refuse_written(path: str) -> None:
-    """Raise StoreError where a program writes the file in SWMR mode, when there is no lock on it that tells so."""
+    """Raise StoreError if a program writes the file in SWMR mode: such a program may hold no lock."""
     if _flags(path) & _SWMR_WRITER:
         raise StoreError(f"{path}: HDF5 cannot change it: {_SWMR_WRITTEN}", errno.EBUSY)
 
 
 def stored_dtype(stored: Any) -> np.dtype[Any]:
-    """Return the dtype that h5py has for a stored type, an identifier; raises as h5py does where it has none.
+    """Return h5py's dtype for a stored type, an identifier; raises as h5py does if there is none.
 
-    It is kept: to find it takes longer than to read a short attribute.
+    It is cached: the search takes longer than a read of a short attribute.
     """
     key = stored.encode()
     found = _dtypes.get(key)
@@ -173,15 +174,15 @@ def is_name(name: str) -> bool:
 
 
 def text_of(stored: bytes | str) -> str:
-    """Return a path in the file as text: each of its names is UTF-8, or Latin-1 where it is no UTF-8.
+    """Return a path in the file as text: each name is UTF-8, or else Latin-1.
 
-    h5py has a path as text where all of it is UTF-8, else as bytes.
+    h5py has a path as text if all of it is UTF-8, else as bytes.
     """
     return stored if isinstance(stored, str) else "/".join(text(name) for name in stored.split(b"/"))
 
 
 def encodings(name: str) -> list[bytes]:
-    """Return the bytes that a file may have for a name: UTF-8, and Latin-1 where that is possible and differs."""
+    """Return the possible bytes of a name in a file: UTF-8, and Latin-1 if it is possible and differs."""
     found = [name.encode()]
     with contextlib.suppress(UnicodeEncodeError):
         found += [] if name.isascii() else [name.encode("latin-1")]
@@ -189,7 +190,7 @@ def encodings(name: str) -> list[bytes]:
 
 
 def stored_path(file: Any, path: str) -> bytes:
-    """Return the bytes of a path in an open file (h5py's); those of UTF-8 where nothing is there."""
+    """Return the bytes of a path in an open file (h5py's); UTF-8 if there is no such object."""
     found = b""
     for name in () if path.isascii() else path.strip("/").split("/"):
         below = [b"/".join((found, raw)) for raw in encodings(name)]
@@ -201,18 +202,18 @@ def stored_path(file: Any, path: str) -> bytes:
 
 
 def item_of(file: Any, path: str) -> Any:
-    """Return the group or dataset at a path of an open file (h5py's); None where there is none."""
+    """Return the group or dataset at a path of an open file (h5py's); None if there is none."""
     return file.get(stored_path(file, path))
 
 
 def shown_name(stored: bytes | str) -> str:
-    """Return what a dataset is called: the path "/g/_nc4_non_coord_x" in the file is "g/x"."""
+    """Return the name of a dataset for users: the path "/g/_nc4_non_coord_x" in the file is "g/x"."""
     group, name = group_and_name(text_of(stored))
     return joined(group, name.removeprefix(OTHER_NAME))
 
 
 def joined(group: str, name: str) -> str:
-    """Return the path of what a group holds; "" is the file itself."""
+    """Return the path of an item in a group; "" is the file itself."""
     return f"{group}/{name}" if group else name
 
 
@@ -223,7 +224,7 @@ def group_and_name(path: str) -> tuple[str, str]:
 
 
 def dataset_of(file: Any, name: str) -> Any:
-    """Return the dataset that is called so, an h5py.Dataset; None where there is none, or it is no variable."""
+    """Return the dataset with this name, an h5py.Dataset; None if there is none, or if it is no variable."""
     h5py = library()
     if not is_name(name):
         return None
@@ -231,7 +232,7 @@ def dataset_of(file: Any, name: str) -> Any:
     for stored in (joined(group, OTHER_NAME + last), joined(group, last)):
         try:
             found = item_of(file, stored)
-        except (KeyError, ValueError, OSError, RuntimeError):  # a link that leads nowhere, or that is damaged
+        except (KeyError, ValueError, OSError, RuntimeError):  # a link that leads nowhere, or is damaged
             found = None
         if isinstance(found, h5py.Dataset):
             return found
@@ -239,10 +240,9 @@ def dataset_of(file: Any, name: str) -> Any:
 
 
 def walk(file: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the path in the file and the identifier of every group, the file itself first, and of every dataset once.
+    """Yield the path and the identifier of every group, the file itself first, and of every dataset, once each.
 
-    A group's datasets come before its groups, in the order in which they were made. Soft links, and links into other
-    files, are left out.
+    A group's datasets precede its groups, in the order of their creation. Soft and external links are left out.
     """
     h5py = library()
     root = h5py.h5o.open(file.id, b"/")
@@ -272,7 +272,7 @@ def walk(file: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _hard_links(group: Any) -> list[tuple[bytes, int]]:
-    """Return the names of what is in a group, and its addresses."""
+    """Return the names in a group, and the addresses of their objects."""
     h5py = library()
     found: list[tuple[bytes, int]] = []
 
@@ -282,33 +282,33 @@ def _hard_links(group: Any) -> list[tuple[bytes, int]]:
 
     try:
         group.links.iterate(note, info=True, idx_type=h5py.h5.INDEX_CRT_ORDER)
-    except (RuntimeError, ValueError, KeyError, OSError):  # the group has not noted the order
+    except (RuntimeError, ValueError, KeyError, OSError):  # the group has no record of the order
         found.clear()
         group.links.iterate(note, info=True)
     return found
 
 
 def _options(mode: str) -> dict[str, Any]:
-    """Of a new file the groups note in which order things were made, as netCDF-4 needs it to change the file later."""
+    """Return options for new files: groups record the order of creation, as netCDF-4 needs it for later changes."""
     return {"track_order": True} if mode == "w" else {}
 
 
 def _refuse_what_is_no_file(path: str) -> None:
-    """Raise where the path is no file: the library would wait for the other end of a pipe."""
+    """Raise an error if the path is no file: the library would wait for the other end of a pipe."""
     with files.opened(path):
         pass
 
 
 @contextmanager
 def _translated(path: str, doing: str) -> Iterator[None]:
-    """What is damaged comes as whatever h5py, or NumPy with what h5py tells, happens to meet it by."""
+    """Convert errors of damaged files: h5py, or NumPy with h5py's values, raises many types."""
     try:
         yield
     except (Error, MemoryError):
         raise
     except Exception as error:  # noqa: BLE001
         code = getattr(error, "errno", None)
-        if "h5clear" in str(error):  # the library's advice, which destroys a file that is being written
+        if "h5clear" in str(error):  # h5clear is the library's advice; it destroys a file that is being written
             why = _SWMR_WRITTEN if _flags(path) & _SWMR_WRITER else _WRITTEN
             raise StoreError(f"{path}: HDF5 cannot {doing} it: {why}", errno.EBUSY) from None
         if code in (errno.EAGAIN, errno.EACCES) and "lock" in str(error):

@@ -1,4 +1,4 @@
-"""Attributes of files, groups and datasets as typed values; how h5py and how netCDF-4 stores them."""
+"""Attributes of files, groups and datasets as typed values; how h5py and netCDF-4 store them."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ OWN_NAMES = frozenset(
         *("_Netcdf4Dimid", "_Netcdf4Coordinates", "_NCProperties", "_nc3_strict"),
     }
 )
-"""Attributes by which HDF5's dimension scales and netCDF-4 store what they need themselves."""
+"""Attributes that HDF5's dimension scales and netCDF-4 use for their own data."""
 
 OF_SCALES = frozenset({"CLASS", "NAME"})
-"""Those of them that others use, too (images, tables), on what is no dimension scale."""
+"""Those that images and tables use, too, on datasets that are no dimension scales."""
 
 
 # ---- Reading ---------------------------------------------------------------------------------------------------------
 
 
 def names(holder: Any) -> list[str]:
-    """Return the names of all attributes of an object (h5py's identifier), in the order in which they were made."""
+    """Return the names of all attributes of an object (h5py's identifier), in the order of their creation."""
     h5py = library()
     found: list[bytes] = []
     h5py.h5a.iterate(holder, found.append, index_type=h5py.h5.INDEX_CRT_ORDER)
@@ -34,12 +34,12 @@ def names(holder: Any) -> list[str]:
 
 
 def read(holder: Any, of_names: list[str] | None = None) -> Attributes:
-    """Return the attributes that `Attributes` hold, without a format's own."""
+    """Return the attributes of types that `Attributes` hold, without a format's own."""
     return read_all(holder, of_names)[0]
 
 
 def read_all(holder: Any, of_names: list[str] | None = None) -> tuple[Attributes, dict[str, str]]:
-    """Return the same, and the others in words: references, structures, and what h5py cannot read."""
+    """Return the same, and descriptions of the others: references, structures, and what h5py cannot read."""
     found: Attributes = {}
     others: dict[str, str] = {}
     for name in own_names(holder, of_names):
@@ -53,7 +53,7 @@ def read_all(holder: Any, of_names: list[str] | None = None) -> tuple[Attributes
 
 
 def own_names(holder: Any, of_names: list[str] | None = None) -> list[str]:
-    """Return the names of the attributes that are the user's."""
+    """Return the names of the user's attributes."""
     known = names(holder) if of_names is None else of_names
     is_scale = "CLASS" in known and raw_text(holder, "CLASS") == "DIMENSION_SCALE"
     hidden = OWN_NAMES if is_scale else OWN_NAMES - OF_SCALES
@@ -61,7 +61,7 @@ def own_names(holder: Any, of_names: list[str] | None = None) -> list[str]:
 
 
 def _in_words(stored: Any) -> str:
-    """Return what an attribute is that `Attributes` do not hold."""
+    """Return a description of an attribute whose type `Attributes` do not hold."""
     if stored is None:
         return "of a type that NumPy has not"
     h5py = library()
@@ -74,7 +74,7 @@ def _in_words(stored: Any) -> str:
 
 
 def raw(holder: Any, name: str) -> Any:
-    """Return what h5py reads of one attribute, an ndarray or h5py.Empty; None where there is none or it cannot."""
+    """Return h5py's value of one attribute, an ndarray or h5py.Empty; None if there is none or h5py fails."""
     h5py = library()
     try:
         attribute = h5py.h5a.open(holder, _key(holder, name))
@@ -99,20 +99,20 @@ def raw(holder: Any, name: str) -> Any:
 
 
 def _key(holder: Any, name: str) -> bytes:
-    """Return the bytes of an attribute's name, as the object (an identifier) has it."""
+    """Return the bytes of an attribute's name in the object (an identifier)."""
     choices = encodings(name)
     there = [key for key in choices if library().h5a.exists(holder, key)] if len(choices) > 1 else []
     return (there or choices)[0]
 
 
 def raw_text(holder: Any, name: str) -> str:
-    """Return one attribute that is a text; "" where it is none."""
+    """Return the text of an attribute; "" if it is no text."""
     value = _typed(raw(holder, name))
     return value if isinstance(value, str) else ""
 
 
 def _typed(value: Any) -> Any:
-    """Return what `Attributes` hold; None where they cannot."""
+    """Return a value of a type that `Attributes` hold; None if there is none."""
     h5py = library()
     if value is None:
         return None

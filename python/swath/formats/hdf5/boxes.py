@@ -1,4 +1,4 @@
-"""An array is selected part by part, each of a bounded number of elements."""
+"""Selects an array part by part, each of limited size."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ ELEMENTS_AT_ONCE = 1 << 16
 
 
 def boxes(shape: tuple[int, ...]) -> Iterator[tuple[slice | int, ...]]:
-    """Yield selections that together are an array of that shape: a row each, of long rows a part of at most 65,536."""
+    """Yield selections that cover an array of that shape: a row each, long rows in parts of at most 65,536."""
     if not shape:
         yield ()
         return

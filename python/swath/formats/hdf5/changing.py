@@ -1,6 +1,6 @@
-"""HDF5 and netCDF-4 files made and changed by the core (core/formats/hdf5/), which uses HDF5's own library.
+"""Creates and changes HDF5 and netCDF-4 files by the core (core/formats/hdf5/), which uses HDF5's own library.
 
-A file is open from its first change on, until its `FileChanges` are closed or taken back.
+A file is open from its first change on, until its `FileChanges` are closed or undone.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ FLAVOURS: tuple[str, ...] = ("netcdf4",)
 
 
 class Hdf5OfCore(FormatOfCore):
-    """HDF5's files as `swath.formats` asks for them."""
+    """HDF5's files for `swath.formats`."""
 
     has_codecs = True
 
     def start(self, path: str, flavour: str | None) -> None:
-        """Make a file that holds nothing yet, of netCDF-4 where `flavour` says so. ExistsError where there is one."""
+        """Make an empty file, for netCDF-4 if `flavour` says so. ExistsError if there is one."""
         if flavour not in (None, *FLAVOURS):
             raise ArgumentError(f"HDF5 has no flavour {flavour!r}; expected one of {', '.join(FLAVOURS)}, or none")
         super().start(path, flavour)
@@ -47,13 +47,13 @@ class Hdf5OfCore(FormatOfCore):
         return made
 
     def allocate(self, description: Description, changes: FileChanges | None = None) -> Description:
-        """Give every part of the dataset its place in the file, filled with the fill value; returns where that is.
+        """Allocate and fill all parts of a dataset that are not in the file; return the new positions.
 
-        Without `changes` of the file, whose owner commits them, it is committed in the end.
+        Without `changes` of the file, whose owner commits them, this commits at the end.
 
-        Call it on one rank before bytes are written, while nobody else has the file open. HDF5 writes the fill value
-        over what it allocates (a contiguous dataset as a whole), which is one sequential pass. Where that fails, the
-        disk being full, the file is as it was.
+        Call it on one rank before bytes are written, while no other process has the file open. HDF5 writes the fill
+        value to the space that it allocates (a contiguous dataset as a whole), in one sequential pass. If this fails,
+        for example because the disk is full, the file is as it was before.
         """
         layout = description.layout
         if not isinstance(layout, ChunkedLayout) or not (description.stored_shape or (layout.offsets < 0).any()):
@@ -62,22 +62,22 @@ class Hdf5OfCore(FormatOfCore):
             return self._described(used.allocate(description.variable or ""))
 
     def extend(self, changes: FileChanges, variable: str, rows: int, *, written_from: int | None = None) -> Description:
-        """Return where so many rows of a variable are, or will be."""
+        """Return the positions of this many rows of a variable."""
         add_rows = super().extend
         return _with_plugins(lambda: add_rows(changes, variable, rows, written_from=written_from))
 
     def set_length(self, changes: FileChanges, dimension: str, rows: int) -> None:
-        """Let the dimension have so many rows, for every variable along it and every reader."""
+        """Give the dimension this many rows, for every variable along it and every reader."""
         make_longer = super().set_length
         _with_plugins(lambda: make_longer(changes, dimension, rows))
 
     def _array_for_core(self, new: NewArray) -> NewArray:
-        """Return the array with the core's codecs for the user's words."""
+        """Return the array with the core's codecs for the user's names."""
         return dataclasses.replace(new, codecs=hdf5_filters.asked_codecs(new.codecs, new.dtype.itemsize))
 
 
 def _with_plugins(change: Callable[[], Changed]) -> Changed:
-    """Make a change in which HDF5 may code chunks: where it has not the filter, with those of hdf5plugin."""
+    """Make a change in which HDF5 may code chunks: if it lacks the filter, use those of hdf5plugin."""
     try:
         return change()
     except UnsupportedError as error:

@@ -1,4 +1,4 @@
-"""How long an HDF5 dataset is in the file, which may be less than its dimensions are: it is made as long."""
+"""Extends HDF5 datasets that are shorter in the file than their dimensions."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from swath.formats.netcdf_fills import NETCDF_FILLS
 
 
 def grow(dataset: Any, shape: tuple[int, ...]) -> None:
-    """Let a dataset (h5py's) be at least as long as `shape` along the dimensions that grow.
+    """Extend a dataset (h5py's) to at least `shape` along the dimensions that grow.
 
-    What nobody wrote is the fill value: HDF5 sees to that, unless it is told never to fill.
+    New elements have the fill value: HDF5 writes it, or this function, if HDF5 must never fill.
     """
     before = dataset.shape
     along = zip(before, shape, dataset.maxshape, strict=True)
@@ -31,7 +31,7 @@ def grow(dataset: Any, shape: tuple[int, ...]) -> None:
 
 
 def _new_boxes(before: tuple[int, ...], after: tuple[int, ...], chunks: tuple[int, ...]) -> Iterator[tuple[slice, ...]]:
-    """Yield boxes that together are what a longer array has, and the shorter one has not: each lies in one chunk."""
+    """Yield boxes that cover the new part of a longer array: each is in one chunk."""
     for axis, begin in enumerate(before):
         low = [begin if i == axis else 0 for i in range(len(before))]
         high = (*before[:axis], *after[axis:])
@@ -44,9 +44,9 @@ def _pieces(low: int, high: int, chunk: int) -> list[slice]:
 
 
 def _is_never_filled(plist: Any) -> bool:
-    """Return whether HDF5 leaves elements as they happen to be that nobody writes, by a creation property list.
+    """Return whether HDF5 leaves elements undefined until they are written, from a creation property list.
 
-    Else chunks hold the fill value where nothing was written, also behind the end of the dataset.
+    Otherwise chunks have the fill value where nothing was written, also after the end of the dataset.
     """
     h5py = library()
     is_undefined = plist.fill_value_defined() == h5py.h5d.FILL_VALUE_UNDEFINED
@@ -54,9 +54,9 @@ def _is_never_filled(plist: Any) -> bool:
 
 
 def _fill_of(dataset: Any, dtype: np.dtype[Any]) -> bytes:
-    """Return what HDF5 reads where nothing is stored: the fill value, or zeros where it is told never to fill.
+    """Return the value that is read if nothing is stored: the fill value, or zeros if HDF5 must never fill.
 
-    A variable of netCDF-4 that is never filled reads as netCDF's own fill value there, or as its `_FillValue`.
+    A netCDF-4 variable that is never filled reads as its `_FillValue`, or as netCDF's default.
     """
     if dtype.hasobject:
         return bytes(dtype.itemsize)

@@ -1,4 +1,4 @@
-"""What an HDF5 file holds besides groups and datasets by their first names: links, and named types."""
+"""The content of an HDF5 file besides groups and datasets by their first names: links and named types."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from swath.formats.hdf5.access import joined, library, text_of
 
 @dataclass(frozen=True)
 class Link:
-    """A name that leads to what has another name, or lies in another file, or is not there; or a named type.
+    """A named type, or a second name: of an object, of one in another file, or of one that does not exist.
 
     Attributes:
         kind: "hard", "soft", "external", "other", or "" for a named type by its first name.
-        to: the path of what it leads to by its first name; as the link says it, where that is not in the file.
-        leads_to: "dataset", "group", "type", or "" for what is not in the file.
-        says: what a soft link says.
+        to: the target's path by its first name; the link's own text if the target is not in the file.
+        leads_to: "dataset", "group", "type", or "" if the target is not in the file.
+        says: the text of a soft link.
     """
 
     kind: str
@@ -27,7 +27,7 @@ class Link:
 
     @property
     def words(self) -> str:
-        """Return what it is."""
+        """Return a description."""
         if not self.kind:
             return "a named type"
         if self.kind == "external":
@@ -42,10 +42,10 @@ class Link:
 
 
 def links(walked: Iterable[tuple[str, Any]]) -> dict[str, Link]:
-    """Return all links of a file but the first hard one to each group and dataset, by their paths.
+    """Return all links of a file but the first hard link to each group and dataset, by their paths.
 
     Args:
-        walked: what `walk` has found in the file, which is open.
+        walked: the result of `walk` for the file, which is open.
     """
     h5py = library()
     first: dict[int, tuple[str, str]] = {}
@@ -79,7 +79,7 @@ def _link(group: Any, name: bytes, info: Any, first: dict[int, tuple[str, str]],
     kind, address = info
     if kind == h5py.h5l.TYPE_HARD:
         known = first.get(address)
-        if known is None:  # walk finds everything else
+        if known is None:  # walk finds all other objects
             first[address] = below, "type"
             return Link("", below, "type")
         return None if known[0] == below else Link("hard", known[0], known[1])

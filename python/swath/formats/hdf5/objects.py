@@ -1,7 +1,7 @@
-"""What one file of HDF5 takes from another as it is, object by object, and not through the words that formats share.
+"""What one HDF5 file copies unchanged from another, object by object, without the terms that formats share.
 
-Attributes with their types, named types, links, and datasets whose elements have types that Swath has no words for.
-References lead to what has the same path in the other file.
+These are attributes with their types, named types, links, and datasets with types that Swath does not know. References
+lead to the same paths in the other file.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from swath.formats.hdf5.links import Link, links
 MERGE_NAMED_TYPES = 0x0040
 """H5O_COPY_MERGE_COMMITTED_DTYPE_FLAG, which h5py does not name."""
 OF_DIMENSIONS = ("DIMENSION_LABELS", "NAME")
-"""Attributes in which dimension scales keep what nothing else says: labels, and the name of a scale."""
+"""Attributes of dimension scales that exist nowhere else: labels, and the name of a scale."""
 
 
 @dataclass(frozen=True)
 class Objects:
-    """What is taken.
+    """The objects to copy.
 
     Attributes:
         source: the file.
-        datasets: those that are taken as a whole.
+        datasets: those that are copied as a whole.
         links: those that lead to variables.
-        left_out: the paths of variables, links and types that are not taken.
-        is_all: whether everything is taken; else only `links`.
-        keeps_types: whether of attributes all are taken; else only those that Swath has no words for. A text of
+        left_out: the paths of variables, links and types that are not copied.
+        is_all: whether everything is copied; else only `links`.
+        keeps_types: whether all attributes are copied; else only those of types that Swath does not know. A text of
             netCDF-4 would be bytes for readers of HDF5.
     """
 
@@ -46,7 +46,7 @@ class Objects:
 
 
 def has_utf8_names(path: str) -> bool:
-    """Return whether all names in a file are UTF-8, as HDF5 asks for: the new file has others as UTF-8, too."""
+    """Return whether all names in a file are UTF-8, as HDF5 requires: the new file has all names as UTF-8."""
     h5py = library()
     with opened(path) as file:
         found: list[bytes] = []
@@ -66,18 +66,18 @@ def _is_utf8(name: bytes) -> bool:
 
 
 def take(path: str, objects: Objects) -> None:
-    """Take them into a file that has all groups and the other datasets already."""
+    """Copy them into a file that already has all groups and the other datasets."""
     with opened(objects.source) as source, opened(path, "r+") as target:
         _Taking(source, target, objects).take()
 
 
 class _Taking:
-    """One file whose objects another takes.
+    """Copies objects from one file to another.
 
     Args:
         source: h5py's.
         target: h5py's, open for writing.
-        objects: which are taken.
+        objects: the objects to copy.
     """
 
     def __init__(self, source: Any, target: Any, objects: Objects) -> None:
@@ -87,7 +87,7 @@ class _Taking:
         self._types: dict[int, str] = {}
 
     def take(self) -> None:
-        """Take all of it."""
+        """Copy all of them."""
         walked = list(walk(self._source))
         linked = links(walked)
         if not self._objects.is_all:
@@ -104,7 +104,7 @@ class _Taking:
             is_new = path not in self._target and shown_name(path) not in self._objects.left_out
             if link.kind and is_new:
                 self._make_link(path, link)
-        for name in self._objects.datasets:  # what references lead to is there now
+        for name in self._objects.datasets:  # now the targets of references exist
             self._take_references(name)
         for path, item in walked:
             self._take_attributes(path, item)
@@ -157,7 +157,7 @@ class _Taking:
         elif link.kind == "soft":
             group.id.links.create_soft(name, link.says.encode("utf-8", "surrogateescape"))
         elif link.kind == "external":
-            of_source = self._source[group.name]  # its links live no longer than it
+            of_source = self._source[group.name]  # its links live no longer than the group object
             file, where = of_source.id.links.get_val(name)
             group.id.links.create_external(name, file, where)
 
@@ -192,12 +192,12 @@ class _Taking:
             attribute.read(values)
             made.write(self._translated(values, holder))
             return
-        raw = np.zeros(attribute.shape, f"V{stored.get_size()}")  # not converted, whatever the type is
+        raw = np.zeros(attribute.shape, f"V{stored.get_size()}")  # no conversion, whatever the type is
         attribute.read(raw, mtype=stored)
         made.write(raw, mtype=stored)
 
     def _type_for(self, stored: Any) -> Any:
-        """Return the type for the target: of a named one that which has the name there."""
+        """Return the type for the target: for a named type, the target's type of that name."""
         h5py = library()
         if not stored.committed():
             return stored
@@ -209,7 +209,7 @@ class _Taking:
     # ---- References --------------------------------------------------------------------------------------------------
 
     def _translated(self, values: npt.NDArray[Any], holder: Any) -> npt.NDArray[Any]:
-        """Return the values with references that lead to the same paths in the target."""
+        """Return the values with references to the same paths in the target."""
         if values.dtype.names is not None:
             found = values.copy()
             for name in values.dtype.names:
@@ -246,7 +246,7 @@ def _without_attributes() -> Any:
 
 
 def _has_variable_length(stored: Any) -> bool:
-    """Return whether elements lie elsewhere: sequences, or text of variable length, also in a structure."""
+    """Return whether elements are stored elsewhere: sequences, or text of variable length, also in a structure."""
     h5py = library()
     if stored.detect_class(h5py.h5t.VLEN):
         return True

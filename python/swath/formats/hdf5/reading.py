@@ -1,4 +1,4 @@
-"""What an HDF5 or netCDF-4 file holds, and where the bytes of its datasets are: read by the core."""
+"""The contents of an HDF5 or netCDF-4 file, and the positions of its datasets: the core reads them."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from swath.formats.files import whole
 
 
 def contents(path: str) -> Contents:
-    """Return everything that the file holds but the elements.
+    """Return the contents of the file without the elements.
 
-    A dimension is a dimension scale; where none is attached, the label of HDF5 names it, or nothing: "". Raises
-    FormatError for a damaged file, StoreError where the system refuses.
+    A dimension is a dimension scale; without a scale, its name is HDF5's label, or "". Raises FormatError for a damaged
+    file, StoreError if the system refuses.
     """
     found: Contents = _core.hdf5_contents(path)
     return found
 
 
 def describe(path: str, variable: str | None = None) -> Description:
-    """Return one dataset, "group/name" in a group; None stands for the only one that holds numbers of its own.
+    """Return one dataset, "group/name" in a group; None means the only variable that is no coordinate.
 
-    Raises ArgumentError, listing what there is, where `variable` names no dataset or None is not enough;
-    UnsupportedError for variable-length numbers and the like; FormatError for a damaged or truncated file;
-    StoreError where the system refuses, also because another process has the file open for writing.
+    Raises ArgumentError, with the list of names, if `variable` names no dataset or None is ambiguous; UnsupportedError
+    for sequences of variable length and similar types; FormatError for a damaged or truncated file; StoreError if the
+    system refuses, or if another process has the file open for writing.
     """
     return whole(_core.hdf5_describe(path, [variable], {})[0])
 
@@ -33,9 +33,9 @@ def describe(path: str, variable: str | None = None) -> Description:
 def describe_many(
     path: str, variables: Sequence[str], seen: Mapping[str, Seen] | None = None, *, as_seen: bool = False
 ) -> list[Description]:
-    """Return several datasets, the file opened once. `seen`: those that somebody has listed, by name.
+    """Return several datasets, with one open of the file. `seen`: those that were listed before, by name.
 
-    They are as long as they were then, or longer; with `as_seen` as long, whatever others have added since.
+    They have their old lengths or are longer; with `as_seen`, the old lengths, even if others have added rows.
     """
     return [whole(one) for one in describe_unchecked(path, variables, seen or {}, as_seen=as_seen)]
 

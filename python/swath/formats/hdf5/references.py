@@ -1,4 +1,4 @@
-"""References of an HDF5 file that lead nowhere in a copy, because the copy leaves out what they lead to."""
+"""References of an HDF5 file whose targets are missing in a copy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from swath.formats.hdf5.boxes import boxes
 
 
 def lost_references(path: str, datasets: Collection[str], there: Collection[str]) -> list[str]:
-    """Return in words which references become null.
+    """Return descriptions of the references that become null.
 
     Args:
         path: the file.
@@ -44,7 +44,7 @@ def _words(where: str, lost: list[str]) -> str:
 
 
 def _lost(references: Iterator[Any], holder: Any, there: Collection[str]) -> list[str]:
-    """Return the paths, each once, that references lead to, and that are not there."""
+    """Return the paths of the references' targets that are not `there`, each once."""
     h5py = library()
     found: dict[str, None] = {}
     for one in references:
@@ -71,7 +71,7 @@ def _has_references(stored: Any) -> bool:
 
 
 def _references(values: Any) -> Iterator[Any]:
-    """Yield the references, but null ones, of an array of references, structures or sequences."""
+    """Yield the references that are not null, of an array of references, structures or sequences."""
     if isinstance(values, library().h5r.Reference):
         if values:
             yield values

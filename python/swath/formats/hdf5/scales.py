@@ -1,12 +1,12 @@
-"""Dimension scales: HDF5's named dimensions, and netCDF-4's.
+"""Dimension scales: the named dimensions of HDF5 and netCDF-4.
 
-A dimension is a dataset that is a scale, of the dimension's name. It is the coordinate variable of that name, or holds
-nothing and is there for its name and length only. A variable lists the scales of its dimensions in DIMENSION_LIST,
-and a scale lists its users in REFERENCE_LIST. netCDF-4 numbers its dimensions (_Netcdf4Dimid) and notes the numbers of
-a variable's (_Netcdf4Coordinates): a coordinate variable of several dimensions, which is a scale and so can have none,
-has them from there alone.
+A scale is a dataset with the name of its dimension. It is the coordinate variable of that name, or holds nothing and
+exists for the dimension's name and length only. A variable lists the scales of its dimensions in DIMENSION_LIST, and a
+scale lists its users in REFERENCE_LIST. netCDF-4 numbers its dimensions (_Netcdf4Dimid), and records the numbers of a
+variable's dimensions (_Netcdf4Coordinates): a coordinate variable of several dimensions is a scale, so it can have no
+scales, and only this attribute has its dimensions.
 
-What is read here is read from these attributes: HDF5's own calls for scales crash or hang where one is damaged.
+This module reads these attributes itself: HDF5's own calls for scales crash or hang if a scale is damaged.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from swath.formats.hdf5 import attributes
 from swath.formats.hdf5.access import library, walk
 
 DIMENSION_ONLY = "This is a netCDF dimension but not a netCDF variable"
-"""How NAME begins of the datasets that netCDF-4 makes for dimensions without a coordinate variable."""
+"""The begin of NAME for the datasets that netCDF-4 makes for dimensions without a coordinate variable."""
 
 
 # ---- Reading ---------------------------------------------------------------------------------------------------------
@@ -31,18 +31,18 @@ def is_scale(dataset: Any) -> bool:
 
 
 def is_dimension_only(dataset: Any) -> bool:
-    """Return whether a dataset is there for a dimension's name and length only."""
+    """Return whether a dataset exists only for a dimension's name and length."""
     return attributes.raw_text(dataset, "NAME").startswith(DIMENSION_ONLY)
 
 
 def number_of(dataset: Any) -> int | None:
-    """Return the number that netCDF-4 has given to a scale's dimension."""
+    """Return the number that netCDF-4 gave to a scale's dimension."""
     found = attributes.raw(dataset, "_Netcdf4Dimid")
     return int(found.ravel()[0]) if found is not None and found.size == 1 and found.dtype.kind in "iu" else None
 
 
 def first_scales(dataset: Any, ndim: int) -> list[Any]:
-    """Return, for each dimension, the identifier of its first scale; None where it has none, or it is gone."""
+    """Return, for each dimension, the identifier of its first scale; None if it has none, or if it is gone."""
     h5py = library()
     listed = attributes.raw(dataset, "DIMENSION_LIST")
     if not isinstance(listed, np.ndarray) or listed.shape != (ndim,):
@@ -58,7 +58,7 @@ def first_scales(dataset: Any, ndim: int) -> list[Any]:
 
 
 def is_netcdf4(file: Any) -> bool:
-    """Return whether netCDF-4 stores what it needs in the file."""
+    """Return whether the file has netCDF-4's own attributes."""
     if {"_NCProperties", "_nc3_strict"} & set(attributes.names(library().h5o.open(file.id, b"/"))):
         return True
     return any("_Netcdf4Dimid" in attributes.names(item) for _, item in walk(file))

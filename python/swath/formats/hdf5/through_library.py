@@ -1,4 +1,4 @@
-"""Reading and writing through the HDF5 library, where the bytes are out of reach: one process at a time."""
+"""Reads and writes through the HDF5 library what Swath cannot: one process at a time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from swath.formats.hdf5.extent import grow
 
 _VIRTUAL = "virtual dataset: its elements are those of other datasets"
 _EXTERNAL = "external storage: its elements lie in other files"
-"""Why the library must be asked, where it opens other files, by their places beside this one."""
+"""Why the library is needed; it opens other files, by paths relative to this one."""
 
 
 def library_read(description: Description, index: tuple[slice | int, ...]) -> npt.NDArray[Any]:
@@ -59,12 +59,12 @@ def library_write(description: Description, index: tuple[slice | int, ...], valu
 
 @contextmanager
 def filters_there(name: str, dataset: Any) -> Iterator[None]:
-    """Have the filters of a dataset (h5py's) in HDF5; UnsupportedError, naming those that are not, where that fails."""
+    """Load the filters of a dataset (h5py's) into HDF5; if a filter is missing, UnsupportedError, which names it."""
     missing = hdf5_filters.missing_filters(dataset.id.get_create_plist())
     try:
         yield
         if missing and dataset.file.mode != "r":
-            dataset.id.flush()  # filters fail here, and not when the file is closed
+            dataset.id.flush()  # filters fail here, not when the file is closed
     except (OSError, RuntimeError, ValueError):
         if not missing:
             raise
@@ -75,7 +75,7 @@ def filters_there(name: str, dataset: Any) -> Iterator[None]:
 
 
 def as_stored(values: npt.NDArray[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
-    """Return values in a dtype of h5py with what h5py notes in it, which `astype` loses: the encoding of text."""
+    """Return values in h5py's dtype with its metadata, which `astype` loses: the encoding of text."""
     found = np.empty(values.shape, dtype)
     found[...] = values
     return found
@@ -84,7 +84,7 @@ def as_stored(values: npt.NDArray[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any
 def _read(
     dataset: Any, index: tuple[slice | int, ...], shape: tuple[int, ...], description: Description
 ) -> npt.NDArray[Any]:
-    """Return the selected elements; those behind the end of a dataset that grows are the fill value."""
+    """Return the selected elements; those after the end of a growing dataset are the fill value."""
     ends = [one.stop if isinstance(one, slice) else one + 1 for one in index]
     if all(end <= stored for end, stored in zip(ends, dataset.shape, strict=True)):
         return np.asarray(dataset[index])
@@ -104,7 +104,7 @@ def _read(
 
 
 def write_texts(path: str, variable: str, pieces: Iterable[tuple[Any, npt.NDArray[Any]]]) -> None:
-    """Write boxes of text of variable length, arrays of `str`, into a file that nobody else has open."""
+    """Write boxes of text of variable length, arrays of `str`, into a file that no other process has open."""
     with opened(path, "r+") as file:
         dataset = dataset_of(file, variable)
         for box, texts in pieces:
