@@ -374,7 +374,7 @@ def without_metadata(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def fields_in_order(dtype: np.dtype[Any], format_name: str) -> list[Any]:
-    """V4"); ArgumentError if there is none.|Return NumPy's list of a structure's fields, padding as fields ("", "|V4"); ArgumentError if there is none.|V4"); ArgumentError if there is none."""
+    """Return NumPy's list of a structure's fields, padding as fields ("", "|V4"); ArgumentError if there is none."""
     try:
         return list(without_metadata(dtype).descr)
     except ValueError:

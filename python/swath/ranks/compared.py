@@ -164,7 +164,7 @@ def _meaning(name: str, value: Any, arguments: Mapping[str, Any]) -> Any:
         return value
     try:
         return meaning(value, arguments)
-    except Exception:  # it is invalid: the code that needs it raises the error
+    except Exception:  # noqa: BLE001 - it is invalid: the code that needs it raises the error
         return value
 
 
