@@ -13,6 +13,9 @@
 
 namespace swath::formats {
 
+// Adds a format to this process's list, before any file is opened: the skeleton joins the tests so
+// (testing/skeleton/format.h).
+void add_format(const Format& format);
 // Throws Error{kArgument} for a name that is none. What follows a colon is left out.
 const Format& format_named(std::string_view name);
 // Of an existing file by its first bytes, of a folder by what is in it; never by its name. Throws Error{kFormat} for
