@@ -19,11 +19,10 @@ from rich.text import Text
 
 from swath import calibration
 from swath.array import progress
-from swath.base import units
+from swath.base import stored_path, units
 from swath.calibration import modelled, pool
 from swath.commands import output
 from swath.errors import ArgumentError, UnsupportedError, store_error
-from swath.formats import pools
 from swath.ranks import mpi
 from swath.store import profile
 from swath.store.profile import StoredProfile
@@ -97,7 +96,7 @@ def run(options: argparse.Namespace) -> int:
         return 0
     if options.freeze or options.thaw:
         return _set_frozen(options.dir, frozen=options.freeze)
-    if pools.is_in_pool(options.dir):
+    if stored_path.of(options.dir).has_servers:
         with _ended_by_signals(), _bar() as report:
             measured = pool.calibrate_pool(
                 options.dir, calibration.QUICK if options.quick else calibration.FULL, report=report

@@ -12,11 +12,11 @@ from rich.text import Text
 from swath import _core, formats
 from swath.array import opening
 from swath.array.decoding import AS_STORED, mean_others
-from swath.base import units
+from swath.base import stored_path, units
 from swath.commands import arguments, output
 from swath.errors import Error
 from swath.files import layouts
-from swath.formats import Contents, pools, sizes
+from swath.formats import Contents, sizes
 from swath.formats.contents import Variable
 from swath.formats.description import plain
 
@@ -94,7 +94,7 @@ def _facts_of_variable(path: str, variable: str | None, raw: dict[str, Any]) -> 
 
 
 def _striped(path: str) -> dict[str, str]:
-    return {"striped": _core.striped_name(path)} if pools.is_in_pool(path) else {}
+    return {"striped": _core.striped_name(path)} if stored_path.of(path).is_striped else {}
 
 
 def _facts_of_file(path: str, contents: Contents) -> dict[str, Any]:

@@ -10,8 +10,8 @@ from importlib import resources
 from typing import Any
 
 from swath import _core
+from swath.base import stored_path
 from swath.errors import ArgumentError, Error
-from swath.formats import pools
 
 DESCRIPTION = """\
 Files in Ceph pools (rados:POOL/NAME) are read and written by lists of ranges on any
@@ -83,7 +83,7 @@ def run(options: argparse.Namespace) -> int:
 def refusal(pool: str) -> str:
     """Return why the OSDs of `rados:POOL[?…]` take no descriptions, empty where they do. Raises StoreError."""
     name, question, settings = pool.partition("?")
-    if not pools.is_in_pool(name) or "/" in name:
+    if stored_path.of(name).pool is None or "/" in name:
         raise ArgumentError(f"{pool}: expected rados:POOL, perhaps with ?conf=FILE&id=USER")
     # Each of many objects, so that most OSDs are asked: the class may be on some of them only.
     reasons = []
@@ -94,7 +94,7 @@ def refusal(pool: str) -> str:
             reasons.append(file.engine_reason)
         finally:
             with contextlib.suppress(Error):
-                pools.remove(path)
+                stored_path.of(path).remove()
     found = [reason for reason in reasons if reason]
     if found and len(found) < len(reasons):
         return f"some of its OSDs have the class, others not: {found[0]}"
