@@ -20,6 +20,7 @@ from swath.formats import Contents, sizes
 from swath.formats.contents import Variable
 from swath.formats.description import plain
 
+HELP = "what is in a file"
 DESCRIPTION = """\
 Show what is in a file: dimensions, groups and attributes, and its variables with
 shape, type, and where their bytes are. With a variable, everything about that one.
@@ -43,18 +44,10 @@ read next: swath explain --help
 """
 
 
-def add_parser(subparsers: Any, name: str) -> argparse.ArgumentParser:
-    """`swath info FILE [VARIABLE]`."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        name,
-        help="what is in a file",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add those of `swath info FILE [VARIABLE]`."""
     arguments.add_file_and_variable(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
-    return parser
 
 
 def run(options: argparse.Namespace) -> int:
