@@ -3,10 +3,9 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <filesystem>
-#include <span>
+#include <vector>
 
 #include "base/error.h"
 #include "formats/hdf5/hdf5_format.h"
@@ -22,9 +21,9 @@ namespace {
 
 constexpr int64_t kStartBytes = 8;
 
-std::span<const Format* const> all() {
-  static const std::array<const Format*, 6> formats{&raw::format(),  &npy::format(),          &netcdf::classic_format(),
-                                                    &hdf5::format(), &hdf5::netcdf4_format(), &zarr::format()};
+std::vector<const Format*>& all() {
+  static std::vector<const Format*> formats{&raw::format(),  &npy::format(),          &netcdf::classic_format(),
+                                            &hdf5::format(), &hdf5::netcdf4_format(), &zarr::format()};
   return formats;
 }
 
@@ -60,6 +59,8 @@ std::string lower_suffix(const std::string& path) {
 }
 
 }  // namespace
+
+void add_format(const Format& format) { all().push_back(&format); }
 
 const Format& format_named(std::string_view name) {
   const std::string_view kind = name.substr(0, name.find(':'));

@@ -13,6 +13,9 @@
 
 namespace swath::formats {
 
+// Adds a format to this process's list, before any file is opened: the skeleton joins the tests so
+// (testing/skeleton/format.h).
+void add_format(const Format& format);
 // Throws Error{kArgument} if there is no format of that name. A colon, and the text after it, are ignored.
 const Format& format_named(std::string_view name);
 // The format of an existing file, by its first bytes, or of a folder, by its content; the name does not matter. Throws

@@ -22,6 +22,7 @@
 #include "formats/hdf5/library.h"
 #include "formats/raw/raw.h"
 #include "journal/journal_for_tests.h"
+#include "testing/skeleton/format.h"
 
 namespace swath::formats {
 
@@ -62,6 +63,12 @@ inline constexpr std::string_view kAllTypes =
 inline constexpr std::string_view kFixedTypes =
     "b1 i1 u1 i2 u2 i4 u4 i8 u8 f2 f4 f8 c8 c16 S1 S5 U3 V4 M8[s] m8[25s] structure structure_of_arrays";
 
+// Whether the formats of the library are joined by the one of testing/skeleton.
+inline const bool kHasSkeleton = [] {
+  add_format(skeleton::format());
+  return true;
+}();
+
 inline std::vector<Flavour> flavours() {
   const Abilities raw{.has_names = false, .has_groups = false, .types = kFixedTypes, .orders = "any"};
   Abilities npy = raw;
@@ -85,7 +92,11 @@ inline std::vector<Flavour> flavours() {
                        .has_null = true,
                        .types = "b1 i1 u1 i2 u2 i4 u4 i8 u8 f2 f4 f8 c8 c16 S1 S5 U3 V4 M8[s] m8[25s] O",
                        .orders = "any"};
-  std::vector<Flavour> all{{"raw", "raw", "", Stored::kContiguous, raw},
+  Abilities skeleton = raw;
+  skeleton.types = "b1 i1 u1 i2 u2 i4 u4 i8 u8 f2 f4 f8 c8 c16";
+  skeleton.orders = "C";
+  std::vector<Flavour> all{{"skeleton", "skeleton", "", Stored::kContiguous, skeleton},
+                           {"raw", "raw", "", Stored::kContiguous, raw},
                            {"npy", "npy", "", Stored::kContiguous, npy},
                            {"cdf1", "netcdf-classic", "cdf1", Stored::kContiguous, classic},
                            {"cdf2", "netcdf-classic", "cdf2", Stored::kContiguous, classic},

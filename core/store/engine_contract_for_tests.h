@@ -13,6 +13,7 @@
 #include "store/engine_test_file.h"
 #include "store/open_file.h"
 #include "store/rados/test_file.h"
+#include "testing/skeleton/engine.h"
 #include "throttle/throttled_engine.h"
 
 namespace swath {
@@ -45,6 +46,7 @@ class EngineContract : public testing::TestWithParam<std::string> {
     if (in_pool && !has_cluster()) GTEST_SKIP() << kNoCluster;
   }
   std::unique_ptr<Engine> open(OpenMode mode, EngineOptions options = {}) {
+    if (GetParam() == "skeleton") return open_skeleton_engine(file.path(), mode, options);
     const bool throttled = GetParam() == "throttled";
     if (!in_pool) options.engine = throttled ? "posix" : GetParam();
     std::string reason;

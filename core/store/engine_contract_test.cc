@@ -21,7 +21,7 @@ namespace {
 
 INSTANTIATE_TEST_SUITE_P(Engines, EngineContract,
                          testing::Values("auto", "posix", "uring", "fault:", "fault:engine=uring", "model:ssd",
-                                         "throttled", "rados:65536,4,4194304", "rados:1000,3,4000"),
+                                         "throttled", "skeleton", "rados:65536,4,4194304", "rados:1000,3,4000"),
                          [](const testing::TestParamInfo<std::string>& param) {
                            std::string name = param.param;
                            if (name.starts_with("rados")) name[0] = 'R';  // found beside rados/engine_test.cc's

@@ -16,7 +16,8 @@ import numpy as np
 
 import swath
 from swath import formats
-from swath.formats import ChunkedLayout, StridedLayout, pools
+from swath.base import stored_path
+from swath.formats import ChunkedLayout, StridedLayout
 from swath.space import Distribution, normalise_selection, selected_shape
 
 METHODS = ("direct", "sieve", "list", "datatype", "two-phase", "auto")
@@ -199,9 +200,7 @@ def make_netcdf(case: Case, values: np.ndarray, folder: Path, rng: random.Random
 
 def bytes_of(path: Path | str) -> bytes:
     """All bytes of a file, which may be in a pool."""
-    if not pools.is_in_pool(str(path)):
-        return Path(path).read_bytes()
-    with pools.opened(str(path))[0] as file:
+    with stored_path.of(str(path)).open() as file:
         return file.read()
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 import swath
 from cases import random_distribution, random_selection
-from swath.formats.pools import is_in_pool
+from swath.base import stored_path
 from swath.space import normalise_selection
 
 SHAPE = (8, 6)
@@ -62,7 +62,7 @@ Call = Callable[[Path, Any, Arguments], object]
 def named(folder: Path, arguments: Arguments) -> Arguments:
     """With paths where there are names, but of pools."""
     names = {key: arguments[key] for key in ("path", "source", "target", "a", "b") if key in arguments}
-    return {**arguments, **{key: name if is_in_pool(name) else folder / name for key, name in names.items()}}
+    return {**arguments, **{k: folder / name if stored_path.of(name).is_local else name for k, name in names.items()}}
 
 
 def call_open(folder: Path, comm: Any, arguments: Arguments) -> None:

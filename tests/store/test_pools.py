@@ -2,23 +2,50 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import swath
-from swath.formats import pools
+from swath.base import stored_path
 from swath.throttle import throttle
 
 STRIPE = (65536, 4, 4194304)
 
 
 def test_a_stripe_becomes_a_setting_of_the_name() -> None:
-    assert pools.with_stripe("rados:p/a.npy", STRIPE) == "rados:p/a.npy?stripe=65536,4,4194304"
-    assert pools.with_stripe("rados:p/a?conf=c&id=i", (np.int64(1), 2, 3)) == "rados:p/a?conf=c&id=i&stripe=1,2,3"
-    assert pools.with_stripe("rados:p/a?stripe=1,2,3&id=i", (1, 2, 3)) == "rados:p/a?id=i&stripe=1,2,3"
-    assert pools.with_stripe("a.npy", None) == "a.npy"
+    assert stored_path.of("rados:p/a.npy").with_stripe(STRIPE) == "rados:p/a.npy?stripe=65536,4,4194304"
+    with_settings = stored_path.of("rados:p/a?conf=c&id=i")
+    assert with_settings.with_stripe((np.int64(1), 2, 3)) == "rados:p/a?conf=c&id=i&stripe=1,2,3"
+    assert stored_path.of("rados:p/a?stripe=1,2,3&id=i").with_stripe((1, 2, 3)) == "rados:p/a?id=i&stripe=1,2,3"
+
+
+def test_a_path_says_what_its_store_can_do(tmp_path: Path) -> None:
+    here, away = stored_path.of(str(tmp_path / "a.npy")), stored_path.of("rados:p/a.npy?conf=c")
+    for stored, is_here in ((here, True), (away, False)):
+        assert stored.is_local == stored.has_hidden_files == stored.can_change_contents == is_here
+        assert stored.is_striped == stored.has_servers == (not is_here)
+    assert (here.name, here.pool, here.configured_pool()) == (here.path, None, None)
+    assert (away.name, away.pool, away.configured_pool()) == ("rados:p/a.npy", "rados:p", "rados:p?conf=c")
+    assert here.suffixed(".new") == f"{here.path}.new"
+    assert away.suffixed(".new") == "rados:p/a.npy.new?conf=c"
+    assert here.holds("zarr")
+    assert not away.holds("zarr")
+    here.refuse_format("zarr")
+    here.refuse_change()
+    with pytest.raises(swath.UnsupportedError, match="a pool holds raw"):
+        away.refuse_format("zarr")
+    with pytest.raises(swath.UnsupportedError, match="not what they hold"):
+        away.refuse_change()
+    (tmp_path / "a.npy").write_bytes(b"12345")
+    assert here.size() == 5
+    with here.open() as file:
+        assert file.read() == b"12345"
+    here.remove()
+    assert not (tmp_path / "a.npy").exists()
+    assert stored_path.of("./rados:p/a").is_local
 
 
 @pytest.mark.parametrize("stripe", [(1, 2), (1, 2, 3, 4), (0, 1, 1), (1.5, 1, 1), "65536,4,4194304", 7])
@@ -43,7 +70,7 @@ def test_advice_for_a_pool_prices_stripe_units_and_says_which_it_takes() -> None
     assert "stripe units of" in str(advice)
     assert f"stripe={advice.stripe}" in str(advice)
     assert advice.to_dict()["stripe"] == list(advice.stripe)
-    assert set(advice.best.formats) <= set(pools.FORMATS)
+    assert set(advice.best.formats) <= set(stored_path.PathInPool.formats)
     local = swath.advise_layout("[i:i+64, :]:all", (4096, 4096), "f8")
     assert local.stripe is None
     assert "stripe" not in str(local)

@@ -18,7 +18,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from swath.formats import pools
+from swath.base import stored_path
 from swath_bench import launch
 from swath_bench.ncio.options import MPI_PEER, Options, for_store, needs, quick_options
 from swath_bench.ncio.running import cells_path, run
@@ -44,7 +44,7 @@ def measure(options: Options, folder: str, keep: Callable[[dict[str, Any]], None
             told = launch.run_on_ranks("ncio", ranks, own, folder)
         finally:
             if options.store and not told:  # in a folder everything is removed in any case
-                pools.remove(options.file_name(path))
+                stored_path.of(options.file_name(path)).remove()
             cells = _kept_cells(path)
             if told:
                 _add_conditions(result, told, ranks)

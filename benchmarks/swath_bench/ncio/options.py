@@ -7,8 +7,8 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
+from swath.base import stored_path
 from swath.errors import ArgumentError
-from swath.formats import pools
 from swath_bench.measure import VALUE_BYTES
 from swath_bench.ncio.pattern import Pattern
 from swath_bench.ncio.summary import cell_title
@@ -114,8 +114,8 @@ class Options:
 
     def _check_store(self) -> None:
         """Raise ArgumentError if it is not a pool, or if a peer would have to read it."""
-        pool = pools.plain(self.store)
-        if not pools.is_in_pool(self.store) or "/" in pool or pool == pools.SCHEME:
+        pool = stored_path.of(self.store)
+        if pool.pool is None or pool.name != pool.pool or pool.name == stored_path.SCHEME:
             raise ArgumentError(
                 f"--store {self.store}: expected a pool, rados:POOL, perhaps with ?conf=FILE&id=USER&stripe=…; files "
                 "of a file system are measured where --folder says"

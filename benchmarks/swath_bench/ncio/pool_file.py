@@ -14,7 +14,7 @@ import numpy as np
 
 from swath import _core
 from swath.array import opening
-from swath.formats import pools
+from swath.base import stored_path
 from swath.ranks.ranks import Ranks
 from swath_bench.measure import PIECE_ELEMENTS, VALUE_BYTES, VALUE_DTYPE, FileUnderTest, Values, stamped
 from swath_bench.ncio.options import Options
@@ -42,7 +42,7 @@ class PoolFile:
 
     def fill(self, stamp: int) -> None:
         """Collective. Rank 0 makes it anew, front to back. Raises StoreError on every rank."""
-        self._ranks.on_first(f"create {pools.plain(self.path)}", lambda: self._create(stamp))
+        self._ranks.on_first(f"create {stored_path.of(self.path).name}", lambda: self._create(stamp))
 
     def _create(self, stamp: int) -> None:
         with opening.create(self.path, (self.elements,), VALUE_DTYPE, format="raw", overwrite=True) as new:
@@ -52,7 +52,7 @@ class PoolFile:
 
     def stored_bytes(self) -> int:
         """Return the length of the file."""
-        return pools.size_of(self.path)
+        return stored_path.of(self.path).size()
 
     def stored(self, first: int, count: int) -> Values:
         """Return elements [first, first + count) as they are stored; fewer if the file ends before."""
@@ -61,7 +61,7 @@ class PoolFile:
 
     def remove(self) -> None:
         """Remove the file if it exists. One rank calls this."""
-        pools.remove(self.path)
+        stored_path.of(self.path).remove()
 
 
 AnyFile: TypeAlias = FileUnderTest | PoolFile

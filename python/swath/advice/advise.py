@@ -19,9 +19,9 @@ from swath.advice.together import Computation, advise_together, payback_together
 from swath.array.open_array import Array
 from swath.array.recording import Recorded
 from swath.base.memory_budget import memory_bytes
+from swath.base.stored_path import PathInPool
 from swath.copying import explain_copy
 from swath.errors import ArgumentError
-from swath.formats import pools
 from swath.formats.description import checked_dtype, checked_shape
 from swath.ranks.compared import effective_engine
 
@@ -99,9 +99,9 @@ def advise_layout(  # type: ignore[misc]  # options are checked here, not by the
     kinds, moving = checked_formats(formats), effective_engine(engine)
     stripe = stripe_of(store)
     if stripe is not None:
-        kinds = tuple(kind for kind in kinds if kind in pools.FORMATS)
+        kinds = tuple(kind for kind in kinds if kind in PathInPool.formats)
         if not kinds:
-            raise ArgumentError(f"advise_layout: a pool holds {', '.join(pools.FORMATS)}, not {formats!r}")
+            raise ArgumentError(f"advise_layout: a pool holds {', '.join(PathInPool.formats)}, not {formats!r}")
     conditions = Conditions(profile_of(store, moving), float(cached), moving, stripe)
     question = Question(conditions, kinds, chunk_bytes, compression.costs(codecs, sample))
     computation = _computation(accesses, shape, dtype, ranks)

@@ -17,9 +17,9 @@ from swath.advice.candidates import PLAIN, Codecs
 from swath.advice.pricing import Conditions, Pricer, Stripe
 from swath.advice.search import Search
 from swath.array.coding_cost import CodingCost
+from swath.base import stored_path
 from swath.base.memory_budget import memory_bytes
 from swath.errors import ArgumentError
-from swath.formats import pools
 from swath.store import profile
 
 Extents = tuple[int, ...]
@@ -99,7 +99,7 @@ def checked_formats(formats: str | Sequence[str]) -> tuple[str, ...]:
 
 def stripe_of(store: Any) -> Stripe | None:
     """Return the default striping of new files in a pool; None if the store is no pool."""
-    return STRIPES[0] if isinstance(store, (str, os.PathLike)) and pools.is_in_pool(os.fspath(store)) else None
+    return STRIPES[0] if isinstance(store, (str, os.PathLike)) and stored_path.of(os.fspath(store)).is_striped else None
 
 
 def profile_of(store: Any, engine: str) -> _core.Profile:

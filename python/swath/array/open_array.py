@@ -12,9 +12,10 @@ import numpy as np
 
 from swath import _core
 from swath.array import explaining, layout_warning, masks, progress
-from swath.array.counters import Counters, OperationCounts, Totals
+from swath.array.counters import OperationCounts, Totals
 from swath.array.described import DescribedArray
 from swath.array.iterating import Iterating
+from swath.array.last_operation import LastOperation
 from swath.array.memory import Part, checked_out, checked_values, new_part
 from swath.array.numpy_protocol import NumpyProtocol
 from swath.array.places import Places
@@ -90,7 +91,7 @@ class _AsStored:
         return self._placing
 
 
-class Array(DescribedArray, NumpyProtocol, Iterating):
+class Array(DescribedArray, LastOperation, NumpyProtocol, Iterating):
     """An array in a file. Made by `swath.open` and `swath.create`; close it, or use it in a `with` block.
 
     With a communicator `read`, `write`, `close`, and `explain` of boxes and places are collective: every rank calls
@@ -144,33 +145,9 @@ class Array(DescribedArray, NumpyProtocol, Iterating):
         return self._as_stored.placing
 
     @property
-    def counters(self) -> Counters:
-        """Return what the last operation did on this rank; of several threads' operations, the one that ended last.
-
-        Of one in the background (`read_async`) once its result was asked for; after a loop the loop's sums.
-        """
-        if self._counts is not None:
-            return self._counts.counters()
-        return Counters() if self._done is None else Counters.of(self._done.method, self._done.counters)
-
-    @property
     def streams(self) -> throttle.TargetStatus | None:
         """Return the status of the file's target: limits, waits, and what was decided; None without throttling."""
         return self._stored.streams
-
-    @property
-    def last_plan(self) -> Plan | None:
-        """Return the plan of the last read or write, as made for the memory and the page cache that it met.
-
-        It is None before the first operation, and after one by the format's own library. Of coded chunks it is made
-        now, of what is stored of them now.
-        """
-        done = self._done
-        if done is None:
-            return None
-        if done.of_chunks is not None:
-            return explaining.plan_of_chunks(self, done.of_chunks, None)
-        return None if done.plan is None else Plan(done.plan, self._title())
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -536,11 +513,6 @@ class Array(DescribedArray, NumpyProtocol, Iterating):
         is_watched = self._watches_layout and not isinstance(request.distribution, Places)
         if is_watched and done.counters.total_seconds >= layout_warning.SECONDS_MIN:
             self._watches_layout = not layout_warning.warn_of(self, done)
-
-    def _last_counts(self) -> OperationCounts:
-        """Return what was counted of the last operation that the program waited for."""
-        assert self._done is not None
-        return OperationCounts(self._done.method, self._done.counters, self._done.counters.total_seconds, 0.0)
 
     def _refuse(self, operation: _core.Operation | None, error: Exception, *, alone: bool = False) -> NoReturn:
         """Raise the error on all ranks. Collective, unless `alone`."""

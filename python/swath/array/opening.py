@@ -18,12 +18,13 @@ from swath.array.advised_layout import AdvisedLayout
 from swath.array.decoded import Decoded
 from swath.array.file import File
 from swath.array.open_array import Array
+from swath.base import stored_path
 from swath.base.lock_timeout import lock_seconds
 from swath.base.stream_settings import Streams
 from swath.errors import ArgumentError, ExistsError
 from swath.files.open_options import FoundOfStore, OpenOptions
 from swath.files.opened_file import OpenedFile
-from swath.formats import Contents, Description, pools
+from swath.formats import Contents, Description
 from swath.formats.new_file import NewFile as WholeFile
 from swath.ranks import compared
 from swath.ranks.ranks import Ranks, in_turn, ranks_of
@@ -338,7 +339,8 @@ def create(
     words = compared.call_signature("create", path, locals(), own=("path", "comm", "given"))
     ranks = ranks_of(comm)
     ranks.agree(words)  # before anything is removed
-    path = pools.with_stripe(path, _stripe(path, stripe, layout))
+    stripe = _stripe(path, stripe, layout)
+    path = path if stripe is None else stored_path.of(formats.checked_path(path)).with_stripe(stripe)
     new, options = NewFile(path, format, overwrite, atomic), OpenOptions("r+", engine, streams, lock_timeout)
 
     def new_array(kind: str) -> formats.NewArray:
@@ -362,7 +364,7 @@ def _stripe(path: Any, stripe: Stripe | None, layout: AdvisedLayout | None) -> S
     """Return how a new file is striped: as is asked for, or advised; None: as its name says, or as is usual."""
     if stripe is not None or layout is None or "stripe=" in str(path):
         return stripe
-    return getattr(layout, "stripe", None) if pools.is_in_pool(str(path)) else None
+    return getattr(layout, "stripe", None) if stored_path.of(str(path)).is_striped else None
 
 
 def _with_layout(
@@ -405,8 +407,8 @@ class NewFile(NamedTuple):
         Raises ExistsError where it has that variable.
         """
         name = formats.checked_path(self.path)
-        if pools.is_in_pool(name) or self.overwrite or not os.path.exists(name):
-            return None  # in a pool no variable is added
+        if not stored_path.of(name).can_change_contents or self.overwrite or not os.path.exists(name):
+            return None
         asked = None if self.format is None else formats.format_for(name, self.format).partition(":")[0]
         found = formats.contents_of_many(name)
         if found is None or asked not in (None, found.format):

@@ -1,1 +1,4 @@
-"""Modules for every other folder: settings, budgets, units, the user's own small files. They import errors only."""
+"""Modules for every other folder: settings, budgets, units, paths and what their stores can do, the user's own files.
+
+They import errors and the core only.
+"""

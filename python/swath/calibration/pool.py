@@ -18,11 +18,11 @@ import numpy as np
 
 from swath.array import opening
 from swath.array.open_array import Array
+from swath.base import stored_path
 from swath.calibration.findings import Findings
 from swath.calibration.measuring import Effort
 from swath.calibration.samples import Sample, in_turn
 from swath.errors import ArgumentError
-from swath.formats import pools
 from swath.store import profile
 
 OBJECTS = 512
@@ -95,7 +95,7 @@ def _arrays(path: str, effort: Effort) -> Iterator[tuple[Array, Array]]:
         ):
             numbers = ",".join(map(str, stripe))
             of_file = f"{pool}/swath.calibrate.{os.getpid()}.{name}{question}{settings}{joint}stripe={numbers}"
-            stack.callback(pools.remove, of_file)
+            stack.callback(stored_path.of(of_file).remove)
             with opening.create(of_file, shape, "f8", format="raw") as new:
                 new.write(np.ones(shape))
             opened = opening.open(of_file, mode="r+", shape=shape, dtype="f8")

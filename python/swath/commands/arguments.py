@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 from swath import formats
 from swath.array import opening
 from swath.array.open_array import Array
+from swath.base import stored_path
 from swath.errors import ArgumentError
-from swath.formats import pools
 from swath.ranks import mpi
 from swath.space import Block, Cyclic, Rule, Shape, Whole
 
@@ -89,8 +89,9 @@ def file_and_variable(text: str) -> tuple[str, str | None]:
 
     So a variable may have colons in its name: "sst.nc:air:2m" is "air:2m" of sst.nc if there is no file "sst.nc:air".
     """
-    if pools.is_in_pool(text):
-        return pools.with_variable(text)
+    in_pool = stored_path.with_variable(text)
+    if in_pool is not None:
+        return in_pool
     parts = text.split(":")
     for count in range(len(parts), 0, -1):
         path = ":".join(parts[:count])
@@ -108,7 +109,7 @@ def named_file(options: argparse.Namespace) -> tuple[str, str | None]:
     named = getattr(options, "named", None)
     if named is None:
         return file_and_variable(options.file)
-    if os.path.exists(options.file) or pools.is_in_pool(options.file):
+    if os.path.exists(options.file) or not stored_path.of(options.file).is_local:
         return options.file, named
     path, variable = file_and_variable(options.file)
     if variable is not None and os.path.exists(path):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-from typing import Any
 
 from swath.commands.parsers import Parser
 from swath.errors import UnsupportedError
@@ -18,21 +17,16 @@ MISSING = (
     "pip install ./benchmarks in a checkout of Swath's repository"
 )
 
+HELP = "measure, beside the peers; starts its own ranks"
 READ_NEXT = """
 read next: docs/performance.md (what it printed, and where); swath calibrate, by
   which predictions and choices get better.
 """
 
 
-def add_parser(subparsers: Any, name: str) -> argparse.ArgumentParser:
-    """`swath bench [BENCHMARK] ...`."""
-    parser: Parser = subparsers.add_parser(
-        name,
-        help="measure, beside the peers; starts its own ranks",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: Parser) -> None:
+    """Add those of `swath bench [BENCHMARK] ...`."""
     parser.add_arguments_late(_add_arguments)
-    return parser
 
 
 def run(options: argparse.Namespace) -> int:

@@ -19,15 +19,15 @@ from rich.text import Text
 
 from swath import calibration
 from swath.array import progress
-from swath.base import units
+from swath.base import stored_path, units
 from swath.calibration import modelled, pool
 from swath.commands import output
 from swath.errors import ArgumentError, UnsupportedError, store_error
-from swath.formats import pools
 from swath.ranks import mpi
 from swath.store import profile
 from swath.store.profile import StoredProfile
 
+HELP = "measure a store, so that the cheapest method is chosen"
 DESCRIPTION = """\
 Measure the store that holds a folder, in half a minute: what requests, jumps,
 locks and syncs cost, in the page cache and on the device behind it (never one
@@ -55,15 +55,8 @@ read next: docs/calibration.md, swath explain --help
 """
 
 
-def add_parser(subparsers: Any, name: str) -> argparse.ArgumentParser:
-    """`swath calibrate DIR`."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        name,
-        help="measure a store, so that the cheapest method is chosen",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add those of `swath calibrate DIR`."""
     parser.add_argument("dir", metavar="DIR", help="a folder on the store; to measure, one that can be written to")
     parser.add_argument("--quick", action="store_true", help="in about 5 seconds, less exactly")
     parser.add_argument(
@@ -79,7 +72,6 @@ def add_parser(subparsers: Any, name: str) -> argparse.ArgumentParser:
         "--freeze", action="store_true", help="measure nothing: operations correct the profile no more"
     )
     instead.add_argument("--thaw", action="store_true", help="measure nothing: they correct it again")
-    return parser
 
 
 def run(options: argparse.Namespace) -> int:
@@ -97,7 +89,7 @@ def run(options: argparse.Namespace) -> int:
         return 0
     if options.freeze or options.thaw:
         return _set_frozen(options.dir, frozen=options.freeze)
-    if pools.is_in_pool(options.dir):
+    if stored_path.of(options.dir).has_servers:
         with _ended_by_signals(), _bar() as report:
             measured = pool.calibrate_pool(
                 options.dir, calibration.QUICK if options.quick else calibration.FULL, report=report

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import asdict
-from typing import Any
 
 from swath.base.units import in_bytes, in_seconds
 from swath.commands import output
 from swath.trace.operations_table import OperationsTable, operations_table
 from swath.trace.reading import read_trace
 
+HELP = "print what a traced program did with files"
 DESCRIPTION = """\
 Print what a program did with files: how many operations of each kind, how long
 they took, how many bytes they moved, and their part of the time of the run.
@@ -25,18 +25,10 @@ read next: docs/trace.md.
 """
 
 
-def add_parser(subparsers: Any, name: str) -> argparse.ArgumentParser:
-    """`swath characterise TRACE`."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        name,
-        help="print what a traced program did with files",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add those of `swath characterise TRACE`."""
     parser.add_argument("trace", metavar="TRACE", help="the folder of a trace, or one file of it")
     parser.add_argument("--json", action="store_true", help="print JSON")
-    return parser
 
 
 def run(options: argparse.Namespace) -> int:

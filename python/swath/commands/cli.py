@@ -1,7 +1,7 @@
 """The command `swath`: what is in a file, how a request would be carried out, a demo, and a doctor.
 
 This module parses, and turns errors into one line and an exit status; what a subcommand does is in a
-module of its own beside it: `add_parser` says how it is asked for, `run` carries it out and returns the exit status.
+module of its own beside it: `add_arguments` says how it is asked for, `run` carries it out and returns the exit status.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import io
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any, Protocol, TextIO
+from typing import TextIO
 
 import swath
 from swath.array import progress
@@ -34,21 +34,10 @@ from swath.commands import (
     trace,
     verify,
 )
-from swath.commands.parsers import EXIT_ERROR, Parser
+from swath.commands.parsers import EXIT_ERROR, Command, Parser, add_command
 from swath.commands.wording import in_options
 from swath.errors import Error, InternalError, from_wire, to_wire
 from swath.ranks import mpi
-
-
-class Command(Protocol):
-    """A module of `commands/`."""
-
-    def add_parser(self, subparsers: Any, name: str) -> argparse.ArgumentParser:
-        """Add the parser of the subcommand."""
-
-    def run(self, options: argparse.Namespace) -> int:
-        """Carry it out; returns the exit status."""
-
 
 COMMANDS: dict[str, Command] = {
     "info": info,
@@ -130,9 +119,7 @@ def parser() -> argparse.ArgumentParser:
     )
     subparsers = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, command in COMMANDS.items():
-        own = command.add_parser(subparsers, name)
-        own.set_defaults(own_parser=own)
-        own.add_argument("--traceback", action="store_true", help="for developers: show where an error was raised")
+        add_command(subparsers, name, command)
     return top
 
 

@@ -12,6 +12,7 @@ from swath.base.memory_budget import memory_bytes
 from swath.commands import arguments, output
 from swath.copying.run import Copied
 
+HELP = "copy a file, or an array into another order, chunks, dtype or format, in bounded memory"
 DESCRIPTION = """\
 Copy all of a file, some of its variables, or one array into a file of any layout:
 order, chunks, dtype, byte order, format. Takes no more memory than --memory,
@@ -59,15 +60,8 @@ read next: swath verify a.npy b.h5; docs/copying.md.
 """
 
 
-def add_parser(subparsers: Any, name: str) -> argparse.ArgumentParser:
-    """`swath copy SOURCE[:VARIABLE] TARGET`."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        name,
-        help="copy a file, or an array into another order, chunks, dtype or format, in bounded memory",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add those of `swath copy SOURCE[:VARIABLE] TARGET`."""
     parser.add_argument(
         "file",
         metavar="SOURCE[:VARIABLE,...]",
@@ -141,7 +135,6 @@ def add_parser(subparsers: Any, name: str) -> argparse.ArgumentParser:
     )
     again.add_argument("--restart", action="store_true", help="throw away what an interrupted copy has done")
     parser.add_argument("--json", action="store_true", help="print JSON")
-    return parser
 
 
 def run(options: argparse.Namespace) -> int:

@@ -27,6 +27,7 @@ from swath.errors import ArgumentError, UnsupportedError, store_error
 from swath.ranks import mpi
 from swath.space import Block, Cyclic, Whole, balanced_grid
 
+HELP = "see it work on real data, with ranks of its own"
 DESCRIPTION = """\
 See it work, in about a minute, on real data. Ranks of its own (nothing else is
 needed: it finds mpiexec) read the satellite sea-surface temperature of the
@@ -60,21 +61,13 @@ class DemoError(Exception):
     """The ranks found something wrong, or did not come to an end."""
 
 
-def add_parser(subparsers: Any, name: str) -> argparse.ArgumentParser:
-    """`swath demo`."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        name,
-        help="see it work on real data, with ranks of its own",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add those of `swath demo`."""
     parser.add_argument("--ranks", metavar="N", default="4", help="how many ranks (default 4)")
     parser.add_argument("--size", metavar="N", default="5000", help="rows and columns of the array made (default 5000)")
     parser.add_argument("--keep", metavar="DIR", help="put the files there and keep them (default: a passing folder)")
     parser.add_argument("--timeout", metavar="SECONDS", default="300", help="give up after this long (default 300)")
     parser.add_argument("--json", action="store_true", help="print JSON")
-    return parser
 
 
 def run(options: argparse.Namespace) -> int:

@@ -18,7 +18,7 @@ import sysconfig
 import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from rich.text import Text
 
@@ -31,6 +31,7 @@ from swath.mpi_io import backends, building, preload
 from swath.ranks import loaded_mpi, mpi
 from swath.store import modelled_disk, profile
 
+HELP = "is this installation in order?"
 DESCRIPTION = """\
 Check this installation: versions, packages that Swath works with, codecs,
 io_uring, RADOS, shared memory, MPI, and whether the mpiexec that you would type
@@ -97,17 +98,9 @@ class Finding:
     advice: str = ""
 
 
-def add_parser(subparsers: Any, name: str) -> argparse.ArgumentParser:
-    """`swath doctor`."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        name,
-        help="is this installation in order?",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add those of `swath doctor`."""
     parser.add_argument("--json", action="store_true", help="print JSON")
-    return parser
 
 
 def run(options: argparse.Namespace) -> int:

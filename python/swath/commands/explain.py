@@ -18,6 +18,7 @@ from swath.formats import StridedLayout
 from swath.ranks import mpi
 from swath.space import Block, Distribution, Rule, Whole, balanced_grid
 
+HELP = "how a request would be carried out, and why"
 DESCRIPTION = """\
 Say how so many ranks would read (or write) an array that is divided among them,
 before anything is moved: which method, how many requests of which size, bytes
@@ -59,15 +60,8 @@ read next: in Python, array.explain(distribution) prints the same;
 """
 
 
-def add_parser(subparsers: Any, name: str) -> argparse.ArgumentParser:
-    """`swath explain FILE [VARIABLE] --dist RULES --ranks N`."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        name,
-        help="how a request would be carried out, and why",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add those of `swath explain FILE [VARIABLE] --dist RULES --ranks N`."""
     arguments.add_file_and_variable(parser)
     parser.add_argument(
         "--dist",
@@ -88,7 +82,6 @@ def add_parser(subparsers: Any, name: str) -> argparse.ArgumentParser:
     )
     parser.add_argument("--stripe", metavar="BYTES", help="also print R_trans for stripes of this size")
     parser.add_argument("--json", action="store_true", help="print JSON")
-    return parser
 
 
 def run(options: argparse.Namespace) -> int:

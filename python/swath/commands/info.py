@@ -12,14 +12,15 @@ from rich.text import Text
 from swath import _core, formats
 from swath.array import opening
 from swath.array.decoding import AS_STORED, mean_others
-from swath.base import units
+from swath.base import stored_path, units
 from swath.commands import arguments, output
 from swath.errors import Error
 from swath.files import layouts
-from swath.formats import Contents, pools, sizes
+from swath.formats import Contents, sizes
 from swath.formats.contents import Variable
 from swath.formats.description import plain
 
+HELP = "what is in a file"
 DESCRIPTION = """\
 Show what is in a file: dimensions, groups and attributes, and its variables with
 shape, type, and where their bytes are. With a variable, everything about that one.
@@ -43,18 +44,10 @@ read next: swath explain --help
 """
 
 
-def add_parser(subparsers: Any, name: str) -> argparse.ArgumentParser:
-    """`swath info FILE [VARIABLE]`."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        name,
-        help="what is in a file",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add those of `swath info FILE [VARIABLE]`."""
     arguments.add_file_and_variable(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
-    return parser
 
 
 def run(options: argparse.Namespace) -> int:
@@ -94,7 +87,7 @@ def _facts_of_variable(path: str, variable: str | None, raw: dict[str, Any]) -> 
 
 
 def _striped(path: str) -> dict[str, str]:
-    return {"striped": _core.striped_name(path)} if pools.is_in_pool(path) else {}
+    return {"striped": _core.striped_name(path)} if stored_path.of(path).is_striped else {}
 
 
 def _facts_of_file(path: str, contents: Contents) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from swath.advice.candidates import FORMATS
 from swath.commands import arguments, output
 from swath.errors import ArgumentError
 
+HELP = "which layout suits what a program reads and writes"
 DESCRIPTION = """\
 Say which layout (order of dimensions, or chunks and how they are stored) makes
 the accesses of a program cheapest, before a file is made, or beside a file that
@@ -50,15 +51,8 @@ read next: docs/layout.md; swath explain --help; swath copy --help.
 _SHAPE = re.compile(r"(\d+(?:,\d+)*):([^:,]+)")
 
 
-def add_parser(subparsers: Any, name: str) -> argparse.ArgumentParser:
-    """`swath layout --access ACCESS ... SHAPE DTYPE`."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        name,
-        help="which layout suits what a program reads and writes",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add those of `swath layout --access ACCESS ... SHAPE DTYPE`."""
     parser.add_argument("shape", metavar="SHAPE", nargs="?", help="elements along each dimension: 8192,8192")
     parser.add_argument("dtype", metavar="DTYPE", nargs="?", help="as NumPy writes it: f8")
     parser.add_argument("--access", metavar="ACCESS", action="append", help="what is read or written, and how often")
@@ -86,7 +80,6 @@ def add_parser(subparsers: Any, name: str) -> argparse.ArgumentParser:
     )
     parser.add_argument("--overwrite", action="store_true", help="TARGET may be replaced")
     parser.add_argument("--json", action="store_true", help="print JSON")
-    return parser
 
 
 def run(options: argparse.Namespace) -> int:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import time
-from typing import Any
 
 from swath.mpi_io import building, preload
 from swath.ranks import loaded_mpi
 
+HELP = "run an MPI-IO program, as it is, with its files served by Swath"
+USAGE = "swath mpi-io [-h] [--report] [--library] PROGRAM ...\n       swath mpi-io build [-h] [--mpicxx PATH]"
 DESCRIPTION = """\
 Run a program that calls MPI-IO, itself or through HDF5, netCDF or PnetCDF, with
 its files read and written by Swath. The program is not compiled or linked again.
@@ -35,16 +36,8 @@ BUILD = "build"
 HELP_OF_BUILD = "Compile the backend of an MPI: what serves programs of it. Needs a C++20 compiler."
 
 
-def add_parser(subparsers: Any, name: str) -> argparse.ArgumentParser:
-    """`swath mpi-io`."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        name,
-        help="run an MPI-IO program, as it is, with its files served by Swath",
-        usage="swath mpi-io [-h] [--report] [--library] PROGRAM ...\n       swath mpi-io build [-h] [--mpicxx PATH]",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add those of `swath mpi-io`."""
     parser.add_argument("--report", action="store_true", help="each file says at its close what was done with it")
     parser.add_argument("--library", action="store_true", help="print what LD_PRELOAD is to name")
     parser.add_argument(
@@ -54,7 +47,6 @@ def add_parser(subparsers: Any, name: str) -> argparse.ArgumentParser:
         help="what to run, with all its arguments; or build: make a backend for another MPI",
     )
     parser.set_defaults(print_help=parser.print_help)
-    return parser
 
 
 def run(options: argparse.Namespace) -> int:

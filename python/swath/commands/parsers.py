@@ -5,12 +5,24 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Protocol
 
 from swath.errors import Error
 
 EXIT_ERROR = 2
 """The request could not be carried out; argparse uses the same status for wrong arguments."""
+
+
+class Command(Protocol):
+    """A module with a subcommand. It may also have DESCRIPTION, EPILOG and USAGE, as argparse takes them."""
+
+    HELP: str
+
+    def add_arguments(self, parser: Parser) -> None:
+        """Add what the subcommand takes."""
+
+    def run(self, options: argparse.Namespace) -> int:
+        """Carry it out; returns the exit status."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -43,3 +55,12 @@ class Parser(argparse.ArgumentParser):
     def _print_message(self, message: str, file: Any = None) -> None:
         if message:
             (file or sys.stderr).write(message)
+
+
+def add_command(subparsers: Any, name: str, command: Command) -> None:
+    """Add a subcommand by its name."""
+    texts = {key.lower(): getattr(command, key, None) for key in ("HELP", "DESCRIPTION", "EPILOG", "USAGE")}
+    parser: Parser = subparsers.add_parser(name, formatter_class=argparse.RawDescriptionHelpFormatter, **texts)
+    command.add_arguments(parser)
+    parser.set_defaults(own_parser=parser)
+    parser.add_argument("--traceback", action="store_true", help="for developers: show where an error was raised")

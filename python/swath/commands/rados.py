@@ -7,12 +7,12 @@ import contextlib
 import os
 import subprocess
 from importlib import resources
-from typing import Any
 
 from swath import _core
+from swath.base import stored_path
 from swath.errors import ArgumentError, Error
-from swath.formats import pools
 
+HELP = "datatype requests on a Ceph cluster: what its OSDs need"
 DESCRIPTION = """\
 Files in Ceph pools (rados:POOL/NAME) are read and written by lists of ranges on any
 cluster. With Swath's object class on the OSDs a request is a description instead,
@@ -47,20 +47,12 @@ where the class is missing, lists are used.
 """
 
 
-def add_parser(subparsers: Any, name: str) -> argparse.ArgumentParser:
-    """`swath rados install-class [rados:POOL]`."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        name,
-        help="datatype requests on a Ceph cluster: what its OSDs need",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add those of `swath rados install-class [rados:POOL]`."""
     parser.add_argument("what", choices=["install-class"], help="what to do")
     parser.add_argument(
         "pool", nargs="?", metavar="rados:POOL", help="whose OSDs are asked whether they have the class"
     )
-    return parser
 
 
 def run(options: argparse.Namespace) -> int:
@@ -83,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
 def refusal(pool: str) -> str:
     """Return why the OSDs of `rados:POOL[?…]` take no descriptions, empty where they do. Raises StoreError."""
     name, question, settings = pool.partition("?")
-    if not pools.is_in_pool(name) or "/" in name:
+    if stored_path.of(name).pool is None or "/" in name:
         raise ArgumentError(f"{pool}: expected rados:POOL, perhaps with ?conf=FILE&id=USER")
     # Each of many objects, so that most OSDs are asked: the class may be on some of them only.
     reasons = []
@@ -94,7 +86,7 @@ def refusal(pool: str) -> str:
             reasons.append(file.engine_reason)
         finally:
             with contextlib.suppress(Error):
-                pools.remove(path)
+                stored_path.of(path).remove()
     found = [reason for reason in reasons if reason]
     if found and len(found) < len(reasons):
         return f"some of its OSDs have the class, others not: {found[0]}"

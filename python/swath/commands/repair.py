@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import os
-from typing import Any
 
 from swath.commands import output
 from swath.errors import NotFoundError
 from swath.formats import changes
 from swath.formats.files import checked_path
 
+HELP = "restore files whose writer was killed"
 DESCRIPTION = """\
 Restore files whose writer was killed while it added variables, attributes or
 records: what it had not completed is taken back, so that the file holds whole
@@ -29,18 +29,10 @@ read next: docs/files.md.
 """
 
 
-def add_parser(subparsers: Any, name: str) -> argparse.ArgumentParser:
-    """`swath repair FILE...`."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        name,
-        help="restore files whose writer was killed",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add those of `swath repair FILE...`."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="a file, or the folder of a Zarr store")
     parser.add_argument("--json", action="store_true", help="print JSON")
-    return parser
 
 
 def run(options: argparse.Namespace) -> int:

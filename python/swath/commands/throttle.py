@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any
 
 from swath.base import units
 from swath.commands import output
 from swath.throttle import throttle
 from swath.throttle.throttle import LaneStatus, PatternStatus, TargetStatus
 
+HELP = "how many streams each target serves now, and why"
 DESCRIPTION = """\
 Streams of your programs on this node that have files open: how many each target
 (disk, server) serves at a time, who waits, and what was decided on what evidence.
@@ -34,21 +34,13 @@ read next: docs/streams.md
 DECISIONS_SHOWN = 5
 
 
-def add_parser(subparsers: Any, name: str) -> argparse.ArgumentParser:
-    """`swath throttle status`."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        name,
-        help="how many streams each target serves now, and why",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add those of `swath throttle status`."""
     parser.add_argument("what", choices=["status"], help="what to show")
     parser.add_argument("--json", action="store_true", help="as JSON")
     parser.add_argument(
         "--decisions", type=int, default=DECISIONS_SHOWN, metavar="N", help="of each target the latest N (%(default)s)"
     )
-    return parser
 
 
 def run(options: argparse.Namespace) -> int:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import os
 import signal
-from typing import Any
 
 from swath.errors import ArgumentError, NotFoundError, StoreError
 
+HELP = "run a program, and trace what it does with files"
+USAGE = "swath trace [-h] [--into FOLDER] PROGRAM ..."
 DESCRIPTION = """\
 Run a program with a trace: every read and write by Swath, from Python, C, C++,
 Fortran or MPI-IO, with its structure, its plan, predicted and measured seconds.
@@ -31,21 +32,12 @@ read next: docs/trace.md, and docs/formats/trace.md for the format.
 FOLDER = "swath-trace"
 
 
-def add_parser(subparsers: Any, name: str) -> argparse.ArgumentParser:
-    """`swath trace PROGRAM ...`."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        name,
-        help="run a program, and trace what it does with files",
-        usage="swath trace [-h] [--into FOLDER] PROGRAM ...",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add those of `swath trace PROGRAM ...`."""
     parser.add_argument("--into", metavar="FOLDER", default=FOLDER, help=f"where the trace goes (default: {FOLDER})")
     parser.add_argument(
         "program", nargs=argparse.REMAINDER, metavar="PROGRAM ...", help="what to run, with its arguments"
     )
-    return parser
 
 
 def run(options: argparse.Namespace) -> int:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-from typing import Any
 
 import swath
 from swath.commands import arguments, output
 
+HELP = "compare two arrays, whatever their formats and layouts"
 DESCRIPTION = """\
 Compare two files, or two arrays element by element, in bounded memory. Formats, layouts, byte
 order and dtype may differ: values are compared, as NumPy compares them; a NaN is
@@ -32,15 +32,8 @@ read next: swath copy --help; docs/copying.md.
 """
 
 
-def add_parser(subparsers: Any, name: str) -> argparse.ArgumentParser:
-    """`swath verify A[:VARIABLE] B[:VARIABLE]`."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        name,
-        help="compare two arrays, whatever their formats and layouts",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add those of `swath verify A[:VARIABLE] B[:VARIABLE]`."""
     parser.add_argument(
         "file", metavar="A[:VARIABLE]", help=".npy, netCDF classic, netCDF-4, HDF5, Zarr, or a raw file"
     )
@@ -52,7 +45,6 @@ def add_parser(subparsers: Any, name: str) -> argparse.ArgumentParser:
         "--by-library", action="store_true", help="read both files by h5py, netCDF4, zarr or NumPy, and not by Swath"
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
-    return parser
 
 
 def run(options: argparse.Namespace) -> int:

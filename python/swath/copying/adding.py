@@ -18,12 +18,12 @@ from swath import formats
 from swath.array.file import File
 from swath.array.opening import open as open_array
 from swath.array.opening import open_file
+from swath.base import stored_path
 from swath.copying.existing import Base
 from swath.copying.request import CopyRequest, Part, TargetOptions
 from swath.copying.store import Identity
 from swath.copying.text_parts import TextPart
 from swath.errors import ArgumentError, ExistsError
-from swath.formats import pools
 
 
 def base_of(target: Any, names: tuple[str, ...] | None, options: TargetOptions) -> Base | None:
@@ -36,7 +36,7 @@ def base_of(target: Any, names: tuple[str, ...] | None, options: TargetOptions) 
     if names is None and options.target_variable is None:
         return None
     path = formats.checked_path(target)
-    if pools.is_in_pool(path) or not os.path.exists(path):
+    if not stored_path.of(path).can_change_contents or not os.path.exists(path):
         return None
     contents = formats.contents_of_many(path)
     if contents is None or "" in contents.variables:

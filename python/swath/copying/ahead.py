@@ -17,9 +17,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from swath.base import stored_path
 from swath.copying.copy_layout import Side
 from swath.copying.one_pass import Pass
-from swath.formats import Description, StridedLayout, pools
+from swath.formats import Description, StridedLayout
 
 Box = tuple[slice, ...]
 
@@ -37,7 +38,7 @@ class ReadAhead:
         self._plan = plan
         self._first = layout.offset if isinstance(layout, StridedLayout) else 0
         self._descriptor = -1
-        if plan.bands_at_once > 1 and not pools.is_in_pool(description.path):
+        if plan.bands_at_once > 1 and stored_path.of(description.path).is_local:
             self._descriptor = os.open(description.path, os.O_RDONLY)
 
     def close(self) -> None:

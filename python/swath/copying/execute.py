@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from swath import _core
 from swath.array import progress
 from swath.array.open_array import Array
+from swath.base import stored_path
 from swath.copying.ahead import ReadAhead
 from swath.copying.copy_layout import Side
 from swath.copying.journal import BEGIN, Journal, Position
@@ -24,7 +25,7 @@ from swath.copying.store import Identity, SpanOf, WriteBack
 from swath.errors import Error, StoreError, from_wire, to_wire
 from swath.files.open_options import OpenOptions
 from swath.files.opened_file import OpenedFile
-from swath.formats import Description, StridedLayout, pools
+from swath.formats import Description, StridedLayout
 from swath.ranks.ranks import Ranks
 
 BANDS_BEHIND_OTHERS = 4
@@ -80,9 +81,9 @@ class State:
 
     def failed(self, error: Exception) -> Exception:
         """Return the error with a description of what is left; remove files that are of no use."""
-        in_pool = pools.is_in_pool(self.job.request.target_path)
-        is_kept = not self.is_changed and self.entered > BEGIN and not in_pool
-        if in_pool and self.ranks.rank == 0:
+        can_go_on = stored_path.of(self.job.request.target_path).has_hidden_files
+        is_kept = not self.is_changed and self.entered > BEGIN and can_go_on
+        if not can_go_on and self.ranks.rank == 0:
             self.job.atomic_file.remove()
         if self.journal is not None:
             self.journal.close() if is_kept else self.journal.remove(self.job.request.target_path)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from swath import _core, formats
+from swath.base import stored_path
 from swath.base.memory_budget import available_bytes
 from swath.copying.adding import add
 from swath.copying.coding import CodingCosts
@@ -21,7 +22,7 @@ from swath.copying.store import Identity, check_room, remove_unfinished, reserve
 from swath.copying.texts import write_texts
 from swath.copying.workers import Workers, best_plan, counts_to_weigh
 from swath.errors import ArgumentError, Error, ExistsError, StoreError, UnsupportedError
-from swath.formats import Description, TiledLayout, pools
+from swath.formats import Description, TiledLayout
 from swath.ranks.ranks import Ranks
 from swath.store import profile
 from swath.store.atomic_file import AtomicFile
@@ -79,7 +80,7 @@ class Job:
         source = part.source if self.request.whole is None else formats.describe_again(part.source)
         if not plan.scratch_bytes:
             return source, part.describe(working)
-        scratch = pools.suffixed(working, ".scratch")
+        scratch = stored_path.of(working).suffixed(".scratch")
         if not is_begun:
             _make_scratch(scratch, plan.scratch_bytes)
         side, dtype = plan.passes[0].target, part.source.dtype
@@ -90,8 +91,8 @@ class Job:
 
 
 def _make_scratch(path: str, size: int) -> None:
-    if pools.is_in_pool(path):
-        _core.open_file(path, "x").resize(size)  # removed together with the unfinished target
+    if not stored_path.of(path).has_hidden_files:
+        _core.open_file(path, "x").resize(size)  # goes with the file that is written
         return
     remove(path)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
@@ -158,7 +159,7 @@ def _planned_by(part: Part, ranks: Ranks, plan: CopyPlan) -> PlannedPart:
 def _costs(request: CopyRequest, ranks: Ranks, *, cached: bool = False) -> Callable[[Part], Costs]:
     """Return a function that gives the costs of copying a part to the target's store."""
     target = request.target_path
-    stored = profile.for_path(target if pools.is_in_pool(target) else os.path.dirname(os.path.realpath(target)))
+    stored = profile.for_path(os.path.dirname(os.path.realpath(target)) if stored_path.of(target).is_local else target)
     core = _core.default_profile() if stored is None else stored.core
     costs = Costs.of({**core.to_dict(), "source": core.source}, available_bytes(), cached=cached)
     return CodingCosts(dataclasses.replace(costs, nodes=ranks.comm.node_count), core).of
@@ -178,8 +179,8 @@ class CopyOptions:
 def prepare_job(request: CopyRequest, ranks: Ranks, options: CopyOptions, journal_kept: list[Journal]) -> Job:
     """Make, on rank 0, all decisions that are made once. The journal is locked, and appended to `journal_kept`."""
     target = request.target_path
-    if pools.is_in_pool(target):
-        return _prepared_in_pool(request, ranks, options)
+    if not stored_path.of(target).has_hidden_files:
+        return _prepared_without_journal(request, ranks, options)
     working = working_path(target)
     atomic_file = _named_file(request, options)
     identity = Identity.of(request.source_path)
@@ -212,7 +213,7 @@ def prepare_job(request: CopyRequest, ranks: Ranks, options: CopyOptions, journa
     return Job(request, parts, identity, atomic_file, journal.done, options.checkpoint_bytes, _drops(request))
 
 
-def _prepared_in_pool(request: CopyRequest, ranks: Ranks, options: CopyOptions) -> Job:
+def _prepared_without_journal(request: CopyRequest, ranks: Ranks, options: CopyOptions) -> Job:
     """Do the same for a target in a pool: no state is kept from which another copy could continue."""
     target = request.target_path
     if options.resume:
@@ -256,7 +257,7 @@ def _check_names(request: CopyRequest, atomic_file: AtomicFile) -> None:
 def check_can_begin(request: CopyRequest, parts: Sequence[PlannedPart], options: CopyOptions) -> None:
     """Raise the errors of `prepare_job` for the target's names, the space, and an interrupted copy; change nothing."""
     target = request.target_path
-    if pools.is_in_pool(target):
+    if not stored_path.of(target).has_hidden_files:
         AtomicFile(target, overwrite=options.overwrite, is_folder=request.is_folder).remove()
         return
     atomic_file = _named_file(request, options)

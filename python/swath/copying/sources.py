@@ -11,8 +11,9 @@ from swath import formats
 from swath.array.decoded import Decoded
 from swath.array.file import File, FileGroup
 from swath.array.open_array import Array
+from swath.base import stored_path
 from swath.errors import ArgumentError, StoreError
-from swath.formats import Description, pools
+from swath.formats import Description
 from swath.formats.description import CodedLayout
 
 
@@ -43,8 +44,8 @@ def current_description(array: Array) -> Description:
         Error: as `swath.open` raises it, if the file cannot be read any more.
     """
     found = array._description
-    if found.format == "raw" or pools.is_in_pool(found.path):
-        return found  # elements never move in such a file
+    if found.format == "raw" or not stored_path.of(found.path).can_change_contents:
+        return found  # nothing moves in such a file
     now = formats.describe_again(found)
     if now.shape == found.shape and now.dtype == found.dtype:
         return now

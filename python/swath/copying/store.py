@@ -15,9 +15,9 @@ from collections.abc import Callable
 from typing import Any
 
 from swath import _core
+from swath.base import stored_path
 from swath.base.units import in_bytes
 from swath.errors import StoreError, store_error
-from swath.formats import pools
 from swath.formats.files import files_below
 
 FALLOCATE_REFUSED = (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL, errno.ENODEV)
@@ -41,8 +41,9 @@ class Identity:
     @staticmethod
     def of(path: str) -> Identity:
         """Return the identity of a file or folder as it is now. Raises StoreError."""
-        if pools.is_in_pool(path):
-            return Identity(pools.size_of(path), 0, 0)  # a replaced object cannot be read any more
+        stored = stored_path.of(path)
+        if not stored.is_local:
+            return Identity(stored.size(), 0, 0)  # a replaced object cannot be read any more
         try:
             status = os.stat(path)
             if not os.path.isdir(path):

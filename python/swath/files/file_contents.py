@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from swath import _core, formats
+from swath.base import stored_path
 from swath.errors import ArgumentError
 from swath.files.core_file import learning_of, open_core_file, throttle_of
 from swath.files.open_options import OpenOptions
 from swath.files.stored_array import StoredArray
-from swath.formats import Contents, Description, NewArray, pools
+from swath.formats import Contents, Description, NewArray
 from swath.formats.changes import FileChanges, never_closed
 from swath.formats.contents import typed
 from swath.formats.description import Seen
@@ -62,7 +63,7 @@ class FileContents:
         contents: Contents | None = None,
     ) -> None:
         self.path = path
-        self.folder = "" if os.path.isabs(path) or pools.is_in_pool(path) else os.getcwd()
+        self.folder = "" if os.path.isabs(path) or not stored_path.of(path).is_local else os.getcwd()
         self.format = format
         self.mode = options.mode
         self.ranks = ranks
@@ -111,7 +112,8 @@ class FileContents:
         return f"{self.final_path} ({self.format}, opened as number {self.number})"
 
     def _open_core(self) -> _core.File:
-        minds_name = self.options.minds_name and self.mode == "r+" and not pools.is_in_pool(self.path)
+        can_be_replaced = stored_path.of(self.path).can_be_replaced
+        minds_name = self.options.minds_name and self.mode == "r+" and can_be_replaced
         if not minds_name or self.ranks.rank != 0:
             return self._open_path()
         while True:
@@ -260,7 +262,7 @@ class FileContents:
 
         def work() -> Relocated:
             self.refuse_reading("change")
-            pools.refuse_change(self.path)
+            stored_path.of(self.path).refuse_change()
             changed = change(self._changes)
             has_moved, is_other_file = self._changes.moved()
             return Relocated(changed, self._described_again() if has_moved or is_other_file else {}, is_other_file)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-from swath.formats import Description, pools
+from swath.base import stored_path
+from swath.formats import Description
 from swath.formats.description import CodedLayout
 from swath.formats.files import store_errors
 from swath.formats.identity import identity
@@ -27,8 +28,9 @@ def fingerprint(description: Description, folder: str) -> Fingerprint:
     path = os.path.join(folder, description.path)
     layout = description.layout
     stored = layout.path if isinstance(layout, CodedLayout) else description.path
-    if pools.is_in_pool(stored):
-        return identity(description, stored), pools.size_of(stored), 0, 0
+    in_store = stored_path.of(stored)
+    if not in_store.is_local:
+        return identity(description, stored), in_store.size(), 0, 0
     with store_errors(path, "look at"):
         status = os.stat(os.path.join(folder, stored))
     return identity(description, path), status.st_size, status.st_mtime_ns, status.st_ino

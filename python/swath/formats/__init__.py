@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import os
-import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -19,12 +17,12 @@ import numpy as np
 import numpy.typing as npt
 
 from swath import _core
+from swath.base import stored_path
 from swath.errors import ArgumentError, ExistsError, UnsupportedError
 from swath.formats import (
     hdf5,
     hdf5_filters,
     npy,
-    pools,
     raw,
     zarr,
     zarr_texts,
@@ -59,7 +57,7 @@ from swath.formats.files import checked_path
 from swath.formats.hdf5 import objects as hdf5_objects
 from swath.formats.hdf5.objects import Objects
 from swath.formats.new_file import NewFile, refused
-from swath.formats.pools_new import made as made_in_pool
+from swath.formats.new_in_store import made as made_in_store
 from swath.formats.registry import (
     FORMATS,
     MANY,
@@ -172,7 +170,7 @@ def describe(
             "other formats say it themselves"
         )
     kind = known or detected(name)
-    pools.refuse(name, kind)
+    stored_path.of(name).refuse_format(kind)
     described = FORMATS[kind].describe(name, variable)
     if len(described.shape) > DIMENSIONS_MAX:
         raise UnsupportedError(
@@ -194,15 +192,16 @@ def create_array(path: Path, format: str, new: NewArray) -> Description:  # noqa
     the system refuses. After an error, no file is left.
     """
     name, module = checked_path(path), kind_of(format)
-    pools.refuse(name, module)
-    if pools.is_in_pool(name):
-        made = made_in_pool(name, lambda local: create_array(local, format, new))
+    stored = stored_path.of(name)
+    stored.refuse_format(module)
+    if not stored.is_local:
+        made = made_in_store(stored, lambda local: create_array(local, format, new))
         return dataclasses.replace(made, path=name)
     made = raw.create(name, new) if module == "raw" else FORMATS[module].create(name, new)
     try:
         return _as_asked(made, new)
     except BaseException:
-        _remove(name)
+        stored.remove()
         raise
 
 
@@ -278,7 +277,7 @@ def contents(path: Path, *, to_change: bool = False) -> Contents:
     name = checked_path(path)
     repair(name)
     kind = detected(name)
-    pools.refuse(name, kind)
+    stored_path.of(name).refuse_format(kind)
     if to_change:
         check_changeable(name, kind)
     return zarr.contents_to_change(name) if to_change and kind == "zarr" else FORMATS[kind].contents(name)
@@ -306,7 +305,7 @@ def start(path: Path, format: str) -> None:  # noqa: A002
 
     Raises ArgumentError for a format of one array, ExistsError if there is a file already.
     """
-    pools.refuse_change(checked_path(path))
+    stored_path.of(checked_path(path)).refuse_change()
     of_files(format).start(checked_path(path), format.partition(":")[2] or None)
 
 
@@ -327,9 +326,10 @@ def describe_many(
 def create_file(path: Path, format: str, new: NewFile) -> None:  # noqa: A002
     """Make a new file with all its contents but the elements. Raises as `start` does."""
     name = checked_path(path)
-    pools.refuse(name, kind_of(format))
-    if pools.is_in_pool(name):
-        made_in_pool(name, lambda local: create_file(local, format, new))
+    stored = stored_path.of(name)
+    stored.refuse_format(kind_of(format))
+    if not stored.is_local:
+        made_in_store(stored, lambda local: create_file(local, format, new))
         return
     of_files(format).create_file(name, new)
 
@@ -422,14 +422,6 @@ def finish(format: str, path: str) -> None:  # noqa: A002
     """Write what other readers expect in a complete new file: a store's consolidated metadata."""
     if is_folder(format):
         zarr.finish(path)
-
-
-def _remove(path: str) -> None:
-    """Remove what `create` made."""
-    if pools.is_in_pool(path):
-        pools.remove(path)
-    else:
-        shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
 
 
 def _chunks_of(

@@ -6,14 +6,13 @@ import contextlib
 import errno
 import os
 import re
-import stat
 import urllib.parse
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO
 
+from swath.base import stored_path
 from swath.errors import ArgumentError, Error, FormatError, StoreError, store_error
-from swath.formats import pools
 from swath.formats.description import Description
 
 
@@ -71,36 +70,12 @@ def refusal(path: str, doing: str, error: OSError) -> StoreError:
 @contextmanager
 def opened(path: str) -> Iterator[tuple[BinaryIO, int]]:
     """Yield the file open for reading, and its size in bytes. StoreError if it is no file and no block device."""
-    if pools.is_in_pool(path):
-        stored, size = pools.opened(path)
-        with stored:
-            yield stored, size
-        return
     with store_errors(path, "open"):
-        file = os.fdopen(_descriptor(path), "rb")
+        file = stored_path.of(path).open()
     with file, store_errors(path, "read"):
         size = file.seek(0, os.SEEK_END)
         file.seek(0)
         yield file, size
-
-
-def _descriptor(path: str) -> int:
-    """Open a file with byte offsets. Never waits: an open of a pipe would wait for the other end."""
-    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY
-    try:
-        descriptor = os.open(path, flags | os.O_NONBLOCK)
-    except BlockingIOError:
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            raise
-        return os.open(path, flags)  # a file server with a lease on it gives it up for an open that waits
-    mode = os.fstat(descriptor).st_mode
-    if stat.S_ISREG(mode) or stat.S_ISBLK(mode):
-        os.set_blocking(descriptor, True)
-        return descriptor
-    os.close(descriptor)
-    if stat.S_ISDIR(mode):
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
-    raise StoreError(f"{path}: cannot open: expected a regular file or a block device", errno.ESPIPE)
 
 
 @contextmanager

@@ -12,8 +12,9 @@ import os
 import pathlib
 from collections.abc import Collection
 
+from swath.base import stored_path
 from swath.errors import ArgumentError, FormatError, StoreError, warn_caller
-from swath.formats import hdf5, netcdf4, netcdf_classic, npy, pools, zarr, zarr_library
+from swath.formats import hdf5, netcdf4, netcdf_classic, npy, zarr, zarr_library
 from swath.formats.description import Description
 from swath.formats.files import checked_path, opened
 from swath.formats.protocols import FileFormat, Format, FormatOfFiles, Library
@@ -60,10 +61,10 @@ def format_for(path: Path, format: str | None = None) -> str:  # noqa: A002
         known_format(format)
         return format
     name = checked_path(path)
-    suffix = pathlib.Path(pools.plain(name)).suffix.lower()
+    suffix = pathlib.Path(stored_path.of(name).name).suffix.lower()
     if suffix in _NOT_RAW:
         raise ArgumentError(f"{name}: Swath creates no {suffix} files; choose format= {_NOT_RAW[suffix]}, or raw")
-    if suffix == ".nc" and (pools.is_in_pool(name) or importlib.util.find_spec("h5py") is None):
+    if suffix == ".nc" and (not stored_path.of(name).holds("netcdf4") or importlib.util.find_spec("h5py") is None):
         return "netcdf-classic"
     return _SUFFIXES.get(suffix, "raw")
 
@@ -71,7 +72,7 @@ def format_for(path: Path, format: str | None = None) -> str:  # noqa: A002
 def warn_of_raw(path: Path, format: str | None) -> None:  # noqa: A002
     """Warn, once for each suffix, that `create` makes a raw file because it does not know the suffix of `path`."""
     name = checked_path(path)
-    suffix = pathlib.Path(pools.plain(name)).suffix.lower()
+    suffix = pathlib.Path(stored_path.of(name).name).suffix.lower()
     if format is not None or suffix in _SUFFIXES or suffix in _RAW or suffix in _warned_of:
         return
     _warned_of.add(suffix)

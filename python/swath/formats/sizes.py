@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 
-from swath.formats import pools
+from swath.base import stored_path
 from swath.formats.description import (
     ChunkedLayout,
     ChunkTable,
@@ -18,11 +18,10 @@ from swath.formats.files import files_below, store_errors
 
 def of_path(path: str) -> int:
     """Return the bytes of a file, or of all files of a folder."""
-    if pools.is_in_pool(path):
-        return pools.size_of(path)
+    stored = stored_path.of(path)
     with store_errors(path, "look at"):
-        if not os.path.isdir(path):
-            return os.stat(path).st_size
+        if not stored.is_local or not os.path.isdir(path):
+            return stored.size()
         return sum(os.lstat(file).st_size for file in files_below(path))
 
 

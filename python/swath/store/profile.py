@@ -18,9 +18,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from swath import _core
-from swath.base import cache_folder, own_files
+from swath.base import cache_folder, own_files, stored_path
 from swath.errors import ArgumentError, Error, StoreError
-from swath.formats import pools
 
 FORMAT_VERSION = 1
 VARIABLE = "SWATH_PROFILE"
@@ -251,8 +250,9 @@ def file_of(store: Store) -> str:
 def store_of(path: str | os.PathLike[str]) -> Store:
     """Return the file system that holds `path`, or would hold it. Raises OSError."""
     name = os.fspath(path)
-    if pools.is_in_pool(name):
-        return Store(pools.with_configuration(name), "a Ceph cluster", "rados", "")
+    pool = stored_path.of(name).configured_pool()
+    if pool is not None:
+        return Store(pool, "a Ceph cluster", "rados", "")
     existing = os.path.realpath(path)
     while not os.path.exists(existing):
         existing = os.path.dirname(existing)

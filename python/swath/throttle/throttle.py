@@ -16,9 +16,9 @@ import time
 from typing import Any, NamedTuple
 
 from swath import _core
+from swath.base import stored_path
 from swath.base.stream_settings import BURST_BYTES, Settings, Streams, settings_for
 from swath.errors import ArgumentError, StoreError
-from swath.formats import pools
 from swath.ranks import mpi
 from swath.store import profile
 from swath.throttle import learned_streams
@@ -272,7 +272,7 @@ def throttle_for(
     `coordinator` is the process that serves the tokens, on another node of the job.
     """
     settings = settings_for(streams)
-    if settings.off or pools.is_in_pool(path):  # each server of a pool is a target: see `of_servers`
+    if settings.off or stored_path.of(path).has_servers:  # each server is a target: `of_servers`
         return None
     return Throttle(path, settings, settings.target or target_of(path, engine), coordinator)
 
@@ -284,7 +284,7 @@ def of_servers(path: str, streams: Streams = "default") -> tuple[str, _core.Thro
     """
     settings = settings_for(streams)
     limits = (settings.reads, settings.direct_writes)
-    if not pools.is_in_pool(path) or not any(limits):
+    if not stored_path.of(path).has_servers or not any(limits):
         return None
     return _scope_name(settings.scope), _core.ThrottleOptions(*limits, settings.burst_bytes)
 
@@ -295,7 +295,7 @@ def coordinator_for(path: str, engine: str | None, streams: Streams) -> Coordina
     Call this on one rank of a job on several nodes, and send the result to the others.
     """
     settings = settings_for(streams)
-    if settings.off or pools.is_in_pool(path):
+    if settings.off or stored_path.of(path).has_servers:
         return None
     if not (settings.target or _is_seen_by_all_nodes(path)) or _core.clock_is_simulated():
         return None  # a wait for a socket would stop simulated time
@@ -344,8 +344,9 @@ def target_of(path: str, engine: str | None = None) -> str:
     if engine is not None and engine.startswith(MODEL):
         preset, _, name = engine.removeprefix(MODEL).partition("@")
         return f"{MODEL}{name or preset}"
-    if pools.is_in_pool(path):
-        return pools.pool_of(path)
+    pool = stored_path.of(path).pool
+    if pool is not None:
+        return pool
     try:
         store = profile.store_of(path)
         device = os.stat(store.mount_point).st_dev

@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "helpers"))
 
 import ceph
 import swath
-from swath.formats import pools
+from swath.base import stored_path
 
 comm = MPI.COMM_WORLD
 DISTRIBUTION = swath.Distribution((swath.Cyclic(1), swath.Whole()), grid=(comm.size, 1))
@@ -74,7 +74,7 @@ def main() -> None:
                     print(json.dumps(found), flush=True)
     comm.Barrier()
     if comm.rank == 0:
-        pools.remove(path)
+        stored_path.of(path).remove()
 
 
 if __name__ == "__main__":

@@ -16,7 +16,8 @@ from seeded import run_cases
 
 import ceph
 from cases import METHODS, check_reads, check_writes, make_case, make_file
-from swath.formats import pools, pools_new
+from swath.base import stored_path
+from swath.formats import new_in_store
 
 STRIPES = ("65536,4,4194304", "13,3,39", "1,2,8", "1000,2,4000", "7,1,7000")
 """Most of them split elements."""
@@ -34,14 +35,14 @@ def check(case: Any, seed: int, folder: Path) -> None:
         path = ceph.name(
             f"ranks{folder}", stripe=rng.choice(STRIPES), **({} if rng.random() < 0.6 else {"class": "no"})
         )
-        pools_new.made(path, lambda aside: shutil.copy(local["path"], aside))
+        new_in_store.made(stored_path.of(path), lambda aside: shutil.copy(local["path"], aside))
         opened = {**local, "path": path}
     opened = comm.bcast(opened)
     case = dataclasses.replace(case, methods=(*METHODS, *INNER))
     check_reads(case, opened, comm, comm.rank)
     check_writes(case, opened, comm, comm.rank, comm.Barrier, comm.rank == 0)
     if comm.rank == 0:
-        pools.remove(opened["path"])
+        stored_path.of(opened["path"]).remove()
 
 
 if __name__ == "__main__":

@@ -13,10 +13,10 @@ import numpy.typing as npt
 
 from swath import formats
 from swath.array.open_array import Array
+from swath.base import stored_path
 from swath.copying.by_library import with_h5py, with_netcdf4, with_numpy, with_zarr
 from swath.copying.by_library.held import Held
 from swath.errors import ArgumentError, FormatError, UnsupportedError
-from swath.formats import pools
 from swath.formats.files import checked_path
 
 Box = tuple[slice, ...]
@@ -91,7 +91,7 @@ def _path_of(source: Any) -> str:
     if isinstance(source, Array):
         raise ArgumentError(f"verify {source!r}, by_library=True: a library reads a file: give its path")
     path = checked_path(source)
-    if pools.is_in_pool(path):
+    if not stored_path.of(path).is_local:
         raise UnsupportedError(f"verify {path}, by_library=True: libraries do not read files in pools")
     return path
 

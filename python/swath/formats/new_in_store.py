@@ -1,4 +1,4 @@
-"""New files in pools: each is made as a sparse file on this machine, and copied to the pool."""
+"""New files in stores that are not local: made in a file of this machine, all holes but for its header, and copied."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from swath import _core
+from swath.base.stored_path import StoredPath
 from swath.errors import Error
-from swath.formats import pools
 from swath.formats.files import stored_ranges
 
 COPIED_BYTES = 4 << 20
@@ -18,21 +18,21 @@ COPIED_BYTES = 4 << 20
 Made = TypeVar("Made")
 
 
-def made(path: str, make: Callable[[str], Made]) -> Made:
-    """Call `make` with a local path, copy the file to the pool, and return the result of `make`.
+def made(target: StoredPath, make: Callable[[str], Made]) -> Made:
+    """Return what `make` returns of a file that it makes where it is told: the file is then in the store.
 
-    Raises ExistsError if there is one already, and the errors of `make`; then there is no file.
+    Raises ExistsError where there is one already, and what `make` raises; there is no file then.
     """
     with tempfile.TemporaryDirectory(prefix="swath-") as folder:
         local = os.path.join(folder, "new")
         result = make(local)
-        _put(local, path)
+        _copy(local, target)
         return result
 
 
-def _put(local: str, path: str) -> None:
-    """Copy a file, keeping holes, to a name that does not exist."""
-    target = _core.open_file(path, "x")
+def _copy(local: str, stored: StoredPath) -> None:
+    """Copy a file, holes as holes, to the name of one that is not there."""
+    target = _core.open_file(stored.path, "x")
     try:
         with open(local, "rb") as source:
             descriptor = source.fileno()
@@ -43,5 +43,5 @@ def _put(local: str, path: str) -> None:
                     target.write_at(at, os.pread(descriptor, min(COPIED_BYTES, end - at), at))
     except BaseException:
         with contextlib.suppress(Error):
-            pools.remove(path)
+            stored.remove()
         raise
