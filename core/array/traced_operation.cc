@@ -25,6 +25,16 @@ uint64_t key_of(const Operation& operation, int rank) {
   return hash_bytes(std::as_bytes(std::span(keys)));
 }
 
+// A prediction costs some microseconds. It is made for operations that took long, so that the trace of many short ones
+// costs little: their operations are in the trace, and can be priced later.
+constexpr double kSecondsToPredict = 4e-4;
+
+std::optional<double> predicted_seconds(const Execution& done) {
+  if (done.estimate == nullptr) return std::nullopt;
+  if (!done.estimate->is_made() && done.counters.total_seconds < kSecondsToPredict) return std::nullopt;
+  return done.estimate->get().seconds();
+}
+
 void put_counters(trace::JsonObject& arguments, const Counters& counters) {
   for_each_counter([&](const char* name, auto member) {
     if (const auto value = counters.*member; value != 0) arguments.put(name, value);
@@ -94,7 +104,7 @@ class OperationEvent final : public trace::Event {
         rank_(comm.rank()),
         ranks_(comm.size()),
         method_(done.method),
-        predicted_seconds_(done.estimate == nullptr ? std::nullopt : std::optional(done.estimate->get().seconds())),
+        predicted_seconds_(predicted_seconds(done)),
         counters_(done.counters),
         failure_(std::move(failure)) {}
 

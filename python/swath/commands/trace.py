@@ -8,10 +8,12 @@ import signal
 from typing import Any
 
 from swath.errors import ArgumentError, NotFoundError, StoreError
+from swath.trace import file_calls
 
 DESCRIPTION = """\
 Run a program with a trace: every read and write by Swath, from Python, C, C++,
-Fortran or MPI-IO, with its structure, its plan, predicted and measured seconds.
+Fortran or MPI-IO, with its structure, its plan, predicted and measured seconds;
+and the program's own file calls (open, read, write, lseek, fsync, fread, ...).
 Each process writes a file of its own into the folder, several times a second.
 """
 
@@ -19,7 +21,7 @@ EPILOG = """\
 examples:
   swath trace python simulate.py                   into the folder swath-trace
   swath trace --into run7 mpiexec -n 4 ./program   all processes that it starts
-  SWATH_TRACE=run7 mpiexec -n 4 ./program          the same, for a job script
+  SWATH_TRACE=run7 mpiexec -n 4 ./program          the operations of Swath, for a job script
   swath characterise run7                          what the program did, in tables
 
 The files are compressed events of Chrome's trace format, a line each: Perfetto
@@ -36,12 +38,15 @@ def add_parser(subparsers: Any, name: str) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = subparsers.add_parser(
         name,
         help="run a program, and trace what it does with files",
-        usage="swath trace [-h] [--into FOLDER] PROGRAM ...",
+        usage="swath trace [-h] [--into FOLDER] [--operations] PROGRAM ...",
         description=DESCRIPTION,
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--into", metavar="FOLDER", default=FOLDER, help=f"where the trace goes (default: {FOLDER})")
+    parser.add_argument(
+        "--operations", action="store_true", help="only the operations of Swath, not the program's own file calls"
+    )
     parser.add_argument(
         "program", nargs=argparse.REMAINDER, metavar="PROGRAM ...", help="what to run, with its arguments"
     )
@@ -58,9 +63,10 @@ def run(options: argparse.Namespace) -> int:
         os.makedirs(folder, exist_ok=True)
     except OSError as error:
         raise StoreError(f"trace: {folder}: {error.strerror}", error.errno or 0) from None
+    environment = file_calls.environment(os.environ, folder, not options.operations)
     for ignored in (signal.SIGPIPE, signal.SIGXFSZ):  # by Python, for itself: the program would not end by them
         signal.signal(ignored, signal.SIG_DFL)
     try:
-        os.execvpe(program[0], program, {**os.environ, "SWATH_TRACE": folder})
+        os.execvpe(program[0], program, environment)
     except OSError as error:
         raise NotFoundError(f"trace: {program[0]}: {error.strerror}", error.errno or 0) from None

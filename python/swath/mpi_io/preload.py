@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import signal
 
+from swath.base.preload import preloaded
 from swath.mpi_io import measured
 
 TYPE_CHECKING = False
@@ -38,13 +39,7 @@ def environment(given: Mapping[str, str], report: bool = False) -> dict[str, str
     report: each file says at its close what was done with it.
     Raises UnsupportedError where there is no stub, or LD_PRELOAD cannot name it.
     """
-    stub = library()
-    if any(separator in stub for separator in ": "):
-        raise _unsupported(
-            f"LD_PRELOAD cannot name {stub!r}, whose path has a space or a colon: install Swath into another folder"
-        )
-    preloaded = [path for path in given.get("LD_PRELOAD", "").replace(":", " ").split() if path != stub]
-    prepared = {**given, "LD_PRELOAD": ":".join([*preloaded, stub])}
+    prepared = preloaded(given, library())
     if report:
         prepared[REPORT] = "1"
     profiles = measured.up_to_date_file() if measured.VARIABLE not in given else None
