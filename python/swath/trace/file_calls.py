@@ -26,5 +26,5 @@ def environment(given: Mapping[str, str], folder: str, with_file_calls: bool) ->
     if not with_file_calls:
         return traced
     if not os.path.exists(LIBRARY):
-        raise UnsupportedError(f"trace: {LIBRARY} was not built: --operations traces the operations of Swath without it")
+        raise UnsupportedError(f"trace: {LIBRARY} was not built: --operations traces without it")
     return preloaded(traced, LIBRARY)
