@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 import os
-import signal
 from typing import Any
 
+from swath.base.preload import become
 from swath.errors import ArgumentError, NotFoundError, StoreError
 from swath.trace import file_calls
 
@@ -64,9 +64,7 @@ def run(options: argparse.Namespace) -> int:
     except OSError as error:
         raise StoreError(f"trace: {folder}: {error.strerror}", error.errno or 0) from None
     environment = file_calls.environment(os.environ, folder, not options.operations)
-    for ignored in (signal.SIGPIPE, signal.SIGXFSZ):  # by Python, for itself: the program would not end by them
-        signal.signal(ignored, signal.SIG_DFL)
     try:
-        os.execvpe(program[0], program, environment)
+        become(program, environment)
     except OSError as error:
         raise NotFoundError(f"trace: {program[0]}: {error.strerror}", error.errno or 0) from None

@@ -6,9 +6,8 @@
 from __future__ import annotations
 
 import os
-import signal
 
-from swath.base.preload import preloaded
+from swath.base.preload import become, preloaded
 from swath.mpi_io import measured
 
 TYPE_CHECKING = False
@@ -53,10 +52,7 @@ def run(command: Sequence[str], report: bool = False) -> NoReturn:
 
     Raises UnsupportedError as `environment` does, and OSError where there is no such program.
     """
-    prepared = environment(os.environ, report)
-    for ignored in (signal.SIGPIPE, signal.SIGXFSZ):  # by Python, for itself: the program would not end by them
-        signal.signal(ignored, signal.SIG_DFL)
-    os.execvpe(command[0], list(command), prepared)
+    become(command, environment(os.environ, report))
 
 
 def _unsupported(message: str) -> Exception:
