@@ -30,14 +30,20 @@ class Estimate {
   Estimate(uint64_t group, std::function<CostEstimate()> make) : group_(group), make_(std::move(make)) {}
   uint64_t group() const { return group_; }
   const CostEstimate& get() const {
-    std::call_once(made_, [this] { estimate_ = make_(); });
+    std::call_once(made_, [this] {
+      estimate_ = make_();
+      is_made_.store(true, std::memory_order_release);
+    });
     return estimate_;
   }
+  // True if get() costs nothing.
+  bool is_made() const { return is_made_.load(std::memory_order_acquire); }
 
  private:
   const uint64_t group_;
   const std::function<CostEstimate()> make_;
   mutable std::once_flag made_;
+  mutable std::atomic<bool> is_made_ = false;
   mutable CostEstimate estimate_;
 };
 

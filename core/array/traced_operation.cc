@@ -25,6 +25,16 @@ uint64_t key_of(const Operation& operation, int rank) {
   return hash_bytes(std::as_bytes(std::span(keys)));
 }
 
+// A prediction costs some microseconds. It is made for operations that took long, so that the trace of many short ones
+// costs little: their operations are in the trace, and can be priced later.
+constexpr double kSecondsToPredict = 4e-4;
+
+std::optional<double> predicted_seconds(const Execution& done) {
+  if (done.estimate == nullptr) return std::nullopt;
+  if (!done.estimate->is_made() && done.counters.total_seconds < kSecondsToPredict) return std::nullopt;
+  return done.estimate->get().seconds();
+}
+
 void put_counters(trace::JsonObject& arguments, const Counters& counters) {
   for_each_counter([&](const char* name, auto member) {
     if (const auto value = counters.*member; value != 0) arguments.put(name, value);
@@ -60,27 +70,44 @@ class ArrayDefinition final : public trace::Definition {
   std::vector<std::byte> form_;
 };
 
+// The form of an array, in bytes. A program repeats operations on one array, so each thread keeps the last form.
+std::shared_ptr<const std::vector<std::byte>> form_of(const ArrayForm& array) {
+  thread_local uint64_t key = 0;
+  thread_local std::shared_ptr<const std::vector<std::byte>> form;
+  if (form == nullptr || key != array.key()) {
+    ByteWriter writer;
+    array.write(writer);
+    form = std::make_shared<const std::vector<std::byte>>(writer.take());
+    key = array.key();
+  }
+  return form;
+}
+
 class OperationDefinition final : public trace::Definition {
  public:
   OperationDefinition(const Operation& operation, int rank, uint64_t key)
       : Definition("swath_operation", key),
         array_(operation.array().key()),
-        words_(operation.words()),
+        form_(form_of(operation.array())),
         access_(operation.access_bytes()) {
     const Decomposition& decomposition = operation.decomposition();
-    if (decomposition.is_gathered()) share_ = decomposition.share_bytes_of(rank);
+    if (!decomposition.is_gathered()) return;
+    share_ = decomposition.share_bytes_of(rank);
+    words_ = operation.words();
   }
 
  private:
   void write_arguments(trace::JsonObject& arguments) const override {
     arguments.put("array", trace::key_text(array_));
-    arguments.put("words", words_);
+    // Of boxes and views the bytes of all ranks would be needed.
+    arguments.put("words", share_.empty() ? Operation::parse_parts(*form_, access_, {}).words() : words_);
     arguments.put("access", to_base64(access_));
     if (!share_.empty()) arguments.put("share", to_base64(share_));
   }
 
   const uint64_t array_;
-  const std::string words_;
+  const std::shared_ptr<const std::vector<std::byte>> form_;
+  std::string words_;
   const std::vector<std::byte> access_;
   std::vector<std::byte> share_;
 };
@@ -94,7 +121,7 @@ class OperationEvent final : public trace::Event {
         rank_(comm.rank()),
         ranks_(comm.size()),
         method_(done.method),
-        predicted_seconds_(done.estimate == nullptr ? std::nullopt : std::optional(done.estimate->get().seconds())),
+        predicted_seconds_(predicted_seconds(done)),
         counters_(done.counters),
         failure_(std::move(failure)) {}
 

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "store/open_file.h"
 #include "store/request.h"
+#include "trace/trace.h"
 
 namespace swath {
 namespace {
@@ -14,6 +16,14 @@ constexpr int64_t kPageBytes = 4096;
 constexpr int64_t kSeenBytes = int64_t{64} << 20;
 constexpr double kColdAtMost = 0.25;  // more may be cached because the kernel has read ahead
 constexpr int kBurstsMost = 4;        // times burst_bytes, in one burst
+
+trace::Counted counted(std::span<const Transfer> batch) {
+  int64_t bytes = 0;
+  if (trace::is_active()) {
+    for (const Transfer& transfer : batch) bytes += transfer.bytes;
+  }
+  return {trace::bytes_in_flight(), bytes < trace::kBytesInFlightMin ? 0 : bytes};
+}
 
 }  // namespace
 
@@ -25,6 +35,7 @@ bool Turn::begin(Direction direction, Pattern pattern, StreamLimit limit, Counte
     bytes_ = 0;
     from_device_ = true;
     grant_ = tokens_.acquire(direction, pattern, limit, clock_of_thread());
+    if (grant_->seat >= 0) held_.emplace(trace::tokens_held(), 1);
     counters.token_waits += grant_->waited > 0;
     counters.token_seconds += grant_->waited;
   }
@@ -47,6 +58,7 @@ void Turn::end() {
   if (!grant_) return;
   tokens_.give_back(*grant_, bytes_, from_device_, clock_of_thread());
   grant_.reset();
+  held_.reset();
 }
 
 ThrottledStream::ThrottledStream(std::shared_ptr<Tokens> tokens, const ThrottleOptions& options)
@@ -116,6 +128,7 @@ void ThrottledEngine::transfer(Direction direction, std::span<const Transfer> ba
     return;
   }
   const auto limit = stream_.limit_of(direction);
+  const trace::Counted in_flight = counted(batch);
   if (!limit || started_ == Started::kBackground) {
     engine_->transfer(direction, batch, counters);
   } else {
@@ -197,6 +210,7 @@ std::optional<double> ThrottledEngine::cached_before(const Extent& extent) {
 void ThrottledEngine::start(Direction direction, std::span<const Transfer> batch) {
   if (started_ != Started::kNothing) fail_already_started(path());
   stream_.go_on();
+  started_in_flight_.emplace(counted(batch));
   const auto limit = stream_.limit_of(direction);
   if (!limit) {
     engine_->start(direction, batch);
@@ -219,6 +233,7 @@ void ThrottledEngine::start(Direction direction, std::span<const Transfer> batch
 }
 
 void ThrottledEngine::wait(Counters& counters) {
+  const auto in_flight = std::exchange(started_in_flight_, std::nullopt);
   switch (std::exchange(started_, Started::kNothing)) {
     case Started::kNothing:
       break;

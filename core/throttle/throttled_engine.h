@@ -20,6 +20,7 @@
 #include "store/engine.h"
 #include "store/stream.h"
 #include "throttle/tokens.h"
+#include "trace/counter_track.h"
 
 namespace swath {
 
@@ -53,6 +54,7 @@ class Turn {
   Tokens& tokens_;
   const ThrottleOptions& options_;
   std::optional<Grant> grant_;
+  std::optional<trace::Counted> held_;
   Direction direction_ = Direction::kRead;
   Pattern pattern_ = Pattern::kLarge;
   int64_t bytes_ = 0;
@@ -164,6 +166,7 @@ class ThrottledEngine final : public Engine {
   StreamLimit started_limit_;
   std::vector<Transfer> started_batch_;
   Counters started_counters_;
+  std::optional<trace::Counted> started_in_flight_;
   Background background_;
 };
 

@@ -181,6 +181,7 @@ class Writer {
 
 // A forked child has a trace of its own, and none of what its parent has not written yet.
 struct OfProcess {
+  const pid_t process = getpid();
   std::mutex mutex;
   std::unique_ptr<Writer> writer;
   bool has_failed = false;
@@ -211,6 +212,9 @@ Writer* writer(OfProcess& own) {
   return own.writer.get();
 }
 
+// True in a child of vfork(): the memory that it uses, and with it the trace, is its parent's.
+bool is_borrowed(const OfProcess& own) { return own.process != getpid(); }
+
 [[maybe_unused]] const bool started = [] {
   const char* const said = std::getenv("SWATH_TRACE");
   if (said == nullptr || *said == '\0') return false;
@@ -239,8 +243,9 @@ bool needs_definition(uint64_t key) noexcept {
 
 void flush() noexcept {
   OfProcess& own = of_process().get();
+  if (is_borrowed(own)) return;
   const std::lock_guard guard(own.mutex);
-  if (Writer* const found = writer(own); found != nullptr) found->flush();
+  if (own.writer != nullptr) own.writer->flush();
 }
 
 void start(const std::string& into) {
@@ -254,8 +259,9 @@ void start(const std::string& into) {
 }
 
 void stop() noexcept {
-  active.store(false);
   OfProcess& own = of_process().get();
+  if (is_borrowed(own)) return;
+  active.store(false);
   const std::lock_guard guard(own.mutex);
   own.writer.reset();
 }

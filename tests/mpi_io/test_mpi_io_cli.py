@@ -112,6 +112,7 @@ OF_THE_START = {
     "swath.mpi_io.preload",
     "swath.base",
     "swath.base.cache_folder",
+    "swath.base.preload",
 }
 TAKE_LONG = {"argparse", "dataclasses", "inspect", "json", "pathlib", "platform", "subprocess", "tempfile", "typing"}
 

@@ -237,3 +237,33 @@ def test_a_program_that_is_not_there(tmp_path: Path, capfd: pytest.CaptureFixtur
     assert "none" in capfd.readouterr().err
     assert cli.main(["trace"]) == 2
     assert "name the program" in capfd.readouterr().err
+
+
+def curves_of(folder: Path) -> dict[str, list[int]]:
+    """Returns the values of each curve of the only trace, in their order."""
+    (file,) = folder.iterdir()
+    curves: dict[str, list[int]] = {}
+    for line in gzip.decompress(file.read_bytes()).splitlines()[1:]:
+        one = json.loads(line)
+        if one["ph"] == "C":
+            curves.setdefault(one["name"], []).append(one["args"]["value"])
+    return curves
+
+
+def test_tokens_and_bytes_in_flight_are_curves(tmp_path: Path) -> None:
+    program = (
+        "import os, swath\n"
+        f"path = {str(tmp_path / 'a.npy')!r}\n"
+        "a = swath.create(path, (64, 65536), 'f4'); a[...] = 1; a.close()\n"
+        "a, b = (swath.open(path, streams=1) for _ in range(2))\n"
+        "file = os.open(path, os.O_RDONLY); os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)\n"
+        "a[...], b[3], b[::2, :7]\n"
+    )
+    environment = {**os.environ, "SWATH_TRACE": str(tmp_path / "trace")}
+    subprocess.run([sys.executable, "-c", program], check=True, env=environment)
+    curves = curves_of(tmp_path / "trace")
+    assert max(curves["bytes in flight"]) >= 1 << 18
+    assert curves["bytes in flight"][-1] == 0
+    assert min(curves["bytes in flight"]) == 0
+    assert set(curves["tokens held"]) == {0, 1}
+    assert curves["tokens held"][-1] == 0

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import argparse
 import os
-import signal
 
+from swath.base.preload import become
 from swath.errors import ArgumentError, NotFoundError, StoreError
+from swath.trace import file_calls
 
 HELP = "run a program, and trace what it does with files"
-USAGE = "swath trace [-h] [--into FOLDER] PROGRAM ..."
+USAGE = "swath trace [-h] [--into FOLDER] [--operations] PROGRAM ..."
 DESCRIPTION = """\
 Run a program with a trace: every read and write by Swath, from Python, C, C++,
-Fortran or MPI-IO, with its structure, its plan, predicted and measured seconds.
+Fortran or MPI-IO, with its structure, its plan, predicted and measured seconds;
+and the program's own file calls (open, read, write, lseek, fsync, fread, ...).
 Each process writes a file of its own into the folder, several times a second.
 """
 
@@ -20,7 +22,7 @@ EPILOG = """\
 examples:
   swath trace python simulate.py                   into the folder swath-trace
   swath trace --into run7 mpiexec -n 4 ./program   all processes that it starts
-  SWATH_TRACE=run7 mpiexec -n 4 ./program          the same, for a job script
+  SWATH_TRACE=run7 mpiexec -n 4 ./program          the operations of Swath, for a job script
   swath characterise run7                          what the program did, in tables
 
 The files are compressed events of Chrome's trace format, a line each: Perfetto
@@ -36,6 +38,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add those of `swath trace PROGRAM ...`."""
     parser.add_argument("--into", metavar="FOLDER", default=FOLDER, help=f"where the trace goes (default: {FOLDER})")
     parser.add_argument(
+        "--operations", action="store_true", help="only the operations of Swath, not the program's own file calls"
+    )
+    parser.add_argument(
         "program", nargs=argparse.REMAINDER, metavar="PROGRAM ...", help="what to run, with its arguments"
     )
 
@@ -50,9 +55,8 @@ def run(options: argparse.Namespace) -> int:
         os.makedirs(folder, exist_ok=True)
     except OSError as error:
         raise StoreError(f"trace: {folder}: {error.strerror}", error.errno or 0) from None
-    for ignored in (signal.SIGPIPE, signal.SIGXFSZ):  # by Python, for itself: the program would not end by them
-        signal.signal(ignored, signal.SIG_DFL)
+    environment = file_calls.environment(os.environ, folder, not options.operations)
     try:
-        os.execvpe(program[0], program, {**os.environ, "SWATH_TRACE": folder})
+        become(program, environment)
     except OSError as error:
         raise NotFoundError(f"trace: {program[0]}: {error.strerror}", error.errno or 0) from None

@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import os
-import signal
 
+from swath.base.preload import become, preloaded
 from swath.mpi_io import measured
 
 TYPE_CHECKING = False
@@ -38,13 +38,7 @@ def environment(given: Mapping[str, str], report: bool = False) -> dict[str, str
     report: each file prints a report when it is closed.
     Raises UnsupportedError if there is no stub, or if LD_PRELOAD cannot contain its path.
     """
-    stub = library()
-    if any(separator in stub for separator in ": "):
-        raise _unsupported(
-            f"LD_PRELOAD cannot name {stub!r}, whose path has a space or a colon: install Swath into another folder"
-        )
-    preloaded = [path for path in given.get("LD_PRELOAD", "").replace(":", " ").split() if path != stub]
-    prepared = {**given, "LD_PRELOAD": ":".join([*preloaded, stub])}
+    prepared = preloaded(given, library())
     if report:
         prepared[REPORT] = "1"
     profiles = measured.up_to_date_file() if measured.VARIABLE not in given else None
@@ -58,11 +52,7 @@ def run(command: Sequence[str], report: bool = False) -> NoReturn:
 
     Raises UnsupportedError as `environment` does, and OSError if there is no such program.
     """
-    prepared = environment(os.environ, report)
-    # Python ignores these signals for itself: they would not end the program
-    for ignored in (signal.SIGPIPE, signal.SIGXFSZ):
-        signal.signal(ignored, signal.SIG_DFL)
-    os.execvpe(command[0], list(command), prepared)
+    become(command, environment(os.environ, report))
 
 
 def _unsupported(message: str) -> Exception:

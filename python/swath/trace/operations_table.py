@@ -70,18 +70,22 @@ def operations_table(traces: Sequence[ProcessTrace]) -> OperationsTable:
     for event in (event for trace in traces for event in trace.events):
         key = (event.category, event.name)
         kinds.setdefault(key, Operations(*key)).add(event)
+    processes: dict[tuple[int, int], list[ProcessTrace]] = {}
+    for trace in traces:  # file calls and operations of a process have a file each
+        processes.setdefault((trace.rank, trace.process), []).append(trace)
     return OperationsTable(
-        len(traces),
-        sum(map(_execution_seconds, traces)),
+        len(processes),
+        sum(map(_execution_seconds, processes.values())),
         tuple(sorted(kinds.values(), key=lambda one: -one.seconds)),
         tuple(f"{trace.path}: {trace.cut}" for trace in traces if trace.cut),
     )
 
 
-def _execution_seconds(trace: ProcessTrace) -> float:
-    began = min([trace.began, *(event.began for event in trace.events)])
-    ended = max([trace.began, trace.ended or 0.0, *_ends(trace.events)])
-    return ended - began
+def _execution_seconds(traces: Sequence[ProcessTrace]) -> float:
+    """Return how long a process ran, from its first event to its end."""
+    began = [one for trace in traces for one in (trace.began, *(event.began for event in trace.events))]
+    ended = [one for trace in traces for one in (trace.began, trace.ended or 0.0, *_ends(trace.events))]
+    return max(ended) - min(began)
 
 
 def _ends(events: Iterable[Event]) -> Iterable[float]:

@@ -1,0 +1,189 @@
+// Calls on files as a whole.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <cstdarg>
+#include <cstdio>
+#include <type_traits>
+
+#include "posix_trace/posix_call.h"
+#include "posix_trace/real.h"
+
+using swath::posix_trace::add_of_path;
+using swath::posix_trace::forget;
+using swath::posix_trace::is_traced;
+using swath::posix_trace::on_descriptor;
+using swath::posix_trace::on_path;
+using swath::posix_trace::opening;
+
+namespace {
+
+// The mode that open() has where it may make a file.
+mode_t mode_of(int flags, va_list arguments) {
+  return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE ? va_arg(arguments, mode_t) : 0;
+}
+
+// Folders are not traced.
+template <typename Status, typename Work>
+int status_of_path(const char* path, const void* caller, const Status* status, Work work) {
+  const bool traced = is_traced(caller);
+  const double began = traced ? swath::posix_trace::now() : 0;
+  const int result = work();
+  if (traced && (result < 0 || S_ISREG(status->st_mode))) add_of_path("stat", path, result, began);
+  return result;
+}
+
+}  // namespace
+
+#define SWATH_MODE                        \
+  va_list arguments;                      \
+  va_start(arguments, flags);             \
+  const mode_t mode = mode_of(flags, arguments); \
+  va_end(arguments)
+
+SWATH_EXPORT int open(const char* path, int flags, ...) {
+  SWATH_MODE;
+  return opening(path, SWATH_CALLER, [&] { return SWATH_REAL(open)(path, flags, mode); });
+}
+
+SWATH_EXPORT int open64(const char* path, int flags, ...) {
+  SWATH_MODE;
+  return opening(path, SWATH_CALLER, [&] { return SWATH_REAL(open64)(path, flags, mode); });
+}
+
+SWATH_EXPORT int openat(int folder, const char* path, int flags, ...) {
+  SWATH_MODE;
+  return opening(path, SWATH_CALLER, [&] { return SWATH_REAL(openat)(folder, path, flags, mode); });
+}
+
+SWATH_EXPORT int openat64(int folder, const char* path, int flags, ...) {
+  SWATH_MODE;
+  return opening(path, SWATH_CALLER, [&] { return SWATH_REAL(openat64)(folder, path, flags, mode); });
+}
+
+SWATH_EXPORT int creat(const char* path, mode_t mode) {
+  return opening(path, SWATH_CALLER, [&] { return SWATH_REAL(creat)(path, mode); });
+}
+
+SWATH_EXPORT int creat64(const char* path, mode_t mode) {
+  return opening(path, SWATH_CALLER, [&] { return SWATH_REAL(creat64)(path, mode); });
+}
+
+// Programs that are compiled with _FORTIFY_SOURCE call these.
+SWATH_EXPORT int __open_2(const char* path, int flags);
+SWATH_EXPORT int __open_2(const char* path, int flags) {
+  return opening(path, SWATH_CALLER, [&] { return SWATH_REAL(__open_2)(path, flags); });
+}
+
+SWATH_EXPORT int __open64_2(const char* path, int flags);
+SWATH_EXPORT int __open64_2(const char* path, int flags) {
+  return opening(path, SWATH_CALLER, [&] { return SWATH_REAL(__open64_2)(path, flags); });
+}
+
+SWATH_EXPORT int __openat_2(int folder, const char* path, int flags);
+SWATH_EXPORT int __openat_2(int folder, const char* path, int flags) {
+  return opening(path, SWATH_CALLER, [&] { return SWATH_REAL(__openat_2)(folder, path, flags); });
+}
+
+SWATH_EXPORT int __openat64_2(int folder, const char* path, int flags);
+SWATH_EXPORT int __openat64_2(int folder, const char* path, int flags) {
+  return opening(path, SWATH_CALLER, [&] { return SWATH_REAL(__openat64_2)(folder, path, flags); });
+}
+
+// Another thread may get the number of the descriptor as soon as it is closed: it is forgotten before.
+SWATH_EXPORT int close(int descriptor) {
+  if (!is_traced(SWATH_CALLER)) {
+    if (swath::trace::is_active() && !swath::posix_trace::Untraced::is_active()) forget(descriptor);
+    return SWATH_REAL(close)(descriptor);
+  }
+  return on_descriptor("close", descriptor, SWATH_CALLER, [&] {
+    forget(descriptor);
+    return SWATH_REAL(close)(descriptor);
+  });
+}
+
+SWATH_EXPORT int dup2(int from, int to) noexcept {
+  if (swath::trace::is_active() && from != to) forget(to);
+  return SWATH_REAL(dup2)(from, to);
+}
+
+SWATH_EXPORT int dup3(int from, int to, int flags) noexcept {
+  if (swath::trace::is_active()) forget(to);
+  return SWATH_REAL(dup3)(from, to, flags);
+}
+
+SWATH_EXPORT off_t lseek(int descriptor, off_t offset, int whence) noexcept {
+  return swath::posix_trace::seek(descriptor, SWATH_CALLER,
+                                  [&] { return SWATH_REAL(lseek)(descriptor, offset, whence); });
+}
+
+SWATH_EXPORT off64_t lseek64(int descriptor, off64_t offset, int whence) noexcept {
+  return swath::posix_trace::seek(descriptor, SWATH_CALLER,
+                                  [&] { return SWATH_REAL(lseek64)(descriptor, offset, whence); });
+}
+
+SWATH_EXPORT int fsync(int descriptor) {
+  return on_descriptor("sync", descriptor, SWATH_CALLER, [&] { return SWATH_REAL(fsync)(descriptor); });
+}
+
+SWATH_EXPORT int fdatasync(int descriptor) {
+  return on_descriptor("sync", descriptor, SWATH_CALLER, [&] { return SWATH_REAL(fdatasync)(descriptor); });
+}
+
+SWATH_EXPORT int ftruncate(int descriptor, off_t bytes) noexcept {
+  return on_descriptor("truncate", descriptor, SWATH_CALLER, [&] { return SWATH_REAL(ftruncate)(descriptor, bytes); });
+}
+
+SWATH_EXPORT int ftruncate64(int descriptor, off64_t bytes) noexcept {
+  return on_descriptor("truncate", descriptor, SWATH_CALLER,
+                       [&] { return SWATH_REAL(ftruncate64)(descriptor, bytes); });
+}
+
+SWATH_EXPORT int fstat(int descriptor, struct stat* status) noexcept {
+  return on_descriptor("stat", descriptor, SWATH_CALLER, [&] { return SWATH_REAL(fstat)(descriptor, status); });
+}
+
+SWATH_EXPORT int fstat64(int descriptor, struct stat64* status) noexcept {
+  return on_descriptor("stat", descriptor, SWATH_CALLER, [&] { return SWATH_REAL(fstat64)(descriptor, status); });
+}
+
+SWATH_EXPORT int stat(const char* path, struct stat* status) noexcept {
+  return status_of_path(path, SWATH_CALLER, status, [&] { return SWATH_REAL(stat)(path, status); });
+}
+
+SWATH_EXPORT int stat64(const char* path, struct stat64* status) noexcept {
+  return status_of_path(path, SWATH_CALLER, status, [&] { return SWATH_REAL(stat64)(path, status); });
+}
+
+SWATH_EXPORT int lstat(const char* path, struct stat* status) noexcept {
+  return status_of_path(path, SWATH_CALLER, status, [&] { return SWATH_REAL(lstat)(path, status); });
+}
+
+SWATH_EXPORT int lstat64(const char* path, struct stat64* status) noexcept {
+  return status_of_path(path, SWATH_CALLER, status, [&] { return SWATH_REAL(lstat64)(path, status); });
+}
+
+SWATH_EXPORT int unlink(const char* path) noexcept {
+  return on_path("unlink", path, SWATH_CALLER, [&] { return SWATH_REAL(unlink)(path); });
+}
+
+SWATH_EXPORT int rename(const char* from, const char* to) noexcept {
+  return on_path("rename", to, SWATH_CALLER, [&] { return SWATH_REAL(rename)(from, to); });
+}
+
+// What the program reads and writes through the mapped memory is not seen.
+SWATH_EXPORT void* mmap(void* address, size_t bytes, int protection, int flags, int descriptor, off_t offset) noexcept {
+  return swath::posix_trace::mapping(descriptor, SWATH_CALLER, offset, [&] {
+    return SWATH_REAL(mmap)(address, bytes, protection, flags, descriptor, offset);
+  });
+}
+
+SWATH_EXPORT void* mmap64(void* address, size_t bytes, int protection, int flags, int descriptor,
+                          off64_t offset) noexcept {
+  return swath::posix_trace::mapping(descriptor, SWATH_CALLER, offset, [&] {
+    return SWATH_REAL(mmap64)(address, bytes, protection, flags, descriptor, offset);
+  });
+}

@@ -1,0 +1,49 @@
+// Calls by which a process ends, or becomes another program: what is not yet in the trace's file goes there before.
+#include <unistd.h>
+
+#include <cstdlib>
+#include <type_traits>
+
+#include "posix_trace/callers.h"
+#include "posix_trace/real.h"
+#include "trace/trace.h"
+
+using swath::posix_trace::Untraced;
+
+SWATH_EXPORT int execve(const char* path, char* const words[], char* const environment[]) noexcept {
+  const Untraced untraced;
+  swath::trace::flush();
+  return SWATH_REAL(execve)(path, words, environment);
+}
+
+SWATH_EXPORT int execv(const char* path, char* const words[]) noexcept {
+  const Untraced untraced;
+  swath::trace::flush();
+  return SWATH_REAL(execv)(path, words);
+}
+
+SWATH_EXPORT int execvp(const char* file, char* const words[]) noexcept {
+  const Untraced untraced;
+  swath::trace::flush();
+  return SWATH_REAL(execvp)(file, words);
+}
+
+SWATH_EXPORT int execvpe(const char* file, char* const words[], char* const environment[]) noexcept {
+  const Untraced untraced;
+  swath::trace::flush();
+  return SWATH_REAL(execvpe)(file, words, environment);
+}
+
+SWATH_EXPORT void _exit(int status) {
+  const Untraced untraced;
+  swath::trace::stop();
+  SWATH_REAL(_exit)(status);
+  __builtin_unreachable();
+}
+
+SWATH_EXPORT void _Exit(int status) noexcept {
+  const Untraced untraced;
+  swath::trace::stop();
+  SWATH_REAL(_Exit)(status);
+  __builtin_unreachable();
+}

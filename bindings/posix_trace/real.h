@@ -1,0 +1,23 @@
+// The C library's functions, which those of this library hide.
+#pragma once
+
+#include <dlfcn.h>
+
+namespace swath::posix_trace {
+
+template <typename Function>
+Function* real_function(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+}
+
+}  // namespace swath::posix_trace
+
+// The function of this name that comes after ours; found once.
+#define SWATH_REAL(name)                                                                                 \
+  ([] {                                                                                                  \
+    static auto* const found = ::swath::posix_trace::real_function<std::remove_pointer_t<decltype(&::name)>>(#name); \
+    return found;                                                                                        \
+  }())
+
+#define SWATH_CALLER __builtin_return_address(0)
+#define SWATH_EXPORT extern "C" __attribute__((visibility("default")))
