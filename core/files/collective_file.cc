@@ -1,6 +1,7 @@
 #include "files/collective_file.h"
 
-#include <algorithm>
+#include <cerrno>
+#include <string_view>
 #include <utility>
 
 #include "base/bytes.h"
@@ -8,7 +9,9 @@
 #include "files/array_form.h"
 #include "files/chunk_room.h"
 #include "files/first_rank.h"
+#include "files/fitted.h"
 #include "files/one_change.h"
+#include "formats/added.h"
 #include "formats/serialise.h"
 
 namespace swath {
@@ -81,9 +84,12 @@ void CollectiveFile::refuse_stale(FormatFile& file, OwnRows own) const {
   if (!options_.contents) {
     for (const auto& array : arrays()) opened[array->path()] = array->shape();
   }
-  const std::lock_guard guard(knowing_.get());
+  const std::optional<Records> records = [&] {  // no lock is held while the file is read: a format may wait for others
+    const std::lock_guard guard(knowing_.get());
+    return records_;
+  }();
   own.contents = options_.contents ? &*options_.contents : nullptr;
-  own.records = records_ ? &*records_ : nullptr;
+  own.records = records ? &*records : nullptr;
   swath::refuse_stale(final_path(), file, own, opened);
 }
 
@@ -139,6 +145,22 @@ void CollectiveFile::note_written(const StoredArray& array) {
 
 // ---- Changes of what it holds -------------------------------------------------------------------------------------
 
+namespace {
+
+// Lets errors of arguments say which file they are about.
+template <typename Work>
+void name_file(const std::string& path, const Work& work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    const bool is_of_arguments = error.kind() == ErrorKind::kArgument || error.os_error() == EEXIST;
+    if (!is_of_arguments || std::string_view(error.what()).find(path) != std::string_view::npos) throw;
+    throw Error(error.kind(), path + ": " + error.what(), error.os_error());
+  }
+}
+
+}  // namespace
+
 // Where the open arrays are now; each has the rows that only this handle knows of, too.
 std::vector<Description> CollectiveFile::described_again(FormatFile& file) {
   std::vector<Description> found;
@@ -152,25 +174,64 @@ std::vector<Description> CollectiveFile::described_again(FormatFile& file) {
 }
 
 std::vector<std::byte> CollectiveFile::change(const std::string& words,
-                                              const std::function<std::vector<std::byte>()>& work) {
+                                              const std::function<std::vector<std::byte>(FormatFile&)>& work) {
   const OneChange one_change(changing_);
   finish_started();
   agree_same(*comm_, words);  // before anything is changed
   const auto placed = on_first_rank(*comm_, words, [&] {
     refuse_changing("change");
-    Placed said{.result = work()};
-    const auto [has_moved, is_other_file] = changes_->moved();
-    said.is_other_file = is_other_file;
-    if (has_moved || is_other_file) {
-      said.others = changes_->change([&](FormatFile& file) { return described_again(file); });
-    }
-    return said.serialise();
+    return changes_->change([&](FormatFile& file) {
+      Placed said;
+      name_file(path(), [&] { said.result = work(file); });
+      const auto [has_moved, is_other_file] = changes_->moved();
+      said.is_other_file = is_other_file;
+      if (has_moved || is_other_file) said.others = described_again(file);
+      return said.serialise();
+    });
   });
   take(placed);
   ByteReader reader("what rank 0 changed", placed);
   const std::string result = reader.text();
   const auto* first = reinterpret_cast<const std::byte*>(result.data());
   return {first, first + result.size()};
+}
+
+Description CollectiveFile::add(const std::string& words, const std::function<formats::NewArray()>& make) {
+  const OneChange one_change(changing_);
+  formats::Contents& contents = listed();
+  const Description added = formats::parse_description(change(
+      words, [&](FormatFile& file) { return formats::serialise(add_on_first(file, fitted(contents, make()))); }));
+  add_to(contents, added);
+  if (!added.unlimited.empty() && added.unlimited.front()) begin_records(added.variable.value_or(""));
+  return added;
+}
+
+// Where the format has another type for the elements, the file is as it was.
+Description CollectiveFile::add_on_first(FormatFile& file, const formats::NewArray& array) {
+  const Mark before = changes_->mark();
+  Description made = file.add(array);
+  if (made.type == array.type) {
+    if (array.fill) made.fill = *array.fill;
+    return made;
+  }
+  if (made.type.in_byte_order(formats::kIsBigEndianHere) != array.type.in_byte_order(formats::kIsBigEndianHere)) {
+    changes_->undo(before);
+    fail_argument(made.format + " cannot store elements of " + array.type.words() + " as they are, only of " +
+                  made.type.words() + ": ask for that, or choose another format");
+  }
+  if (array.fill) {
+    made.fill = *array.fill;
+    formats::swap_bytes(made.type, made.fill);
+  }
+  return made;
+}
+
+void CollectiveFile::set_attributes(const std::string& words, const std::string& holder,
+                                    const std::function<formats::Attributes()>& make) {
+  change(words, [&](FormatFile& file) {
+    file.set_attributes(holder, make());
+    return std::vector<std::byte>();
+  });
 }
 
 void CollectiveFile::take(const std::vector<std::byte>& placed) {

@@ -27,9 +27,11 @@
 #include "files/records.h"
 #include "files/staleness.h"
 #include "files/stored_array.h"
+#include "formats/attribute.h"
 #include "formats/contents.h"
 #include "formats/description.h"
 #include "formats/format.h"
+#include "formats/new_array.h"
 #include "formats/raw_elements.h"
 #include "store/atomic_file.h"
 #include "store/open_mode.h"
@@ -72,6 +74,8 @@ class CollectiveFile {
   const std::shared_ptr<FileChanges>& changes() const { return changes_; }
   // None where it is open for one array.
   std::optional<formats::Contents>& contents() { return options_.contents; }
+  // What the operations of its arrays teach, from now on.
+  void learn(std::shared_ptr<Learning> learning) { options_.learning = std::move(learning); }
   // What ranks compare of a call.
   std::string words(const std::string& doing) const;
   std::string identity_of(const formats::Description& description) const;
@@ -90,29 +94,35 @@ class CollectiveFile {
   // Elements of an array are about to be written, or were.
   void note_written(const StoredArray& array);
 
-  // ---- Changes of what it holds. Collective.
-  // What `work` returns on rank 0, where it changes the file by changes(). Arrays that it has moved know where they
-  // are.
-  std::vector<std::byte> change(const std::string& words, const std::function<std::vector<std::byte>()>& work);
+  // ---- Changes of what it holds. Collective. Arrays that a change has moved know where they are then.
+  // `words`: what ranks compare of the call. `make` makes what is added, or the attributes, on rank 0 alone.
+  // Adds an array, with the dimensions that it is the first to have; it is as long as those that the file has.
+  // contents() has it then. Throws Error{kArgument}, and {kStore} with EEXIST; the file is then as it was.
+  formats::Description add(const std::string& words, const std::function<formats::NewArray()>& make);
+  // Adds or replaces attributes of the file (""), a group or a variable; null removes one. contents() has them not.
+  void set_attributes(const std::string& words, const std::string& holder,
+                      const std::function<formats::Attributes()>& make);
   // Gives all elements of an array a place; a write of it does so, and has it alone.
   Array::Stored allocate(StoredArray& array);
-  // A variable was added, which contents() has already. The next record of it is that which is not synced yet.
+  // A new array grows: the next record of it is the first that is not synced yet. add() has done so.
   void begin_records(const std::string& variable);
 
   // ---- Records. Collective.
   // How many rows an array has. `check`: what else may refuse it, on every rank. Throws Error{kArgument} where it does
   // not grow.
   int64_t rows_to_append_to(const StoredArray& array, const std::function<void()>& check = nullptr);
-  // Where the next rows of an array are, as append() finds them.
   struct Appending {
-    int64_t records = 1;
     bool writes_all = true;                 // the ranks together write every element of the rows
     std::function<void()> check = nullptr;  // see rows_to_append_to()
   };
-  // Gives an array room for its next rows [first, last), and has `write` write them. Where that throws an Error, which
-  // all ranks throw, the array is as long as before; anything else leaves the room.
-  void append(StoredArray& array, const Appending& appending,
-              const std::function<void(int64_t first, int64_t last)>& write);
+  struct Rows {
+    StoredArray* array = nullptr;
+    int64_t records = 1;
+  };
+  // Gives arrays room for their next rows, and has `write` write them; `first`: the first new row of each. Where that
+  // throws an Error, which all ranks throw, the arrays are as long as before; anything else leaves the room.
+  void append(const std::vector<Rows>& rows, const Appending& appending,
+              const std::function<void(const std::vector<int64_t>& first)>& write);
   // Local. How many rows a variable has for this handle; none where it does not grow, or has not yet.
   std::optional<int64_t> known_rows(const std::string& variable) const;
   // Local. The dimensions that are longer since this was asked last, and how long.
@@ -151,12 +161,17 @@ class CollectiveFile {
     const std::lock_guard guard(knowing_.get());
     return work(all);
   }
-  const formats::Contents& listed();
+  formats::Contents& listed();
+  // What `work` returns on rank 0, where it changes the file.
+  std::vector<std::byte> change(const std::string& words,
+                                const std::function<std::vector<std::byte>(formats::FormatFile&)>& work);
+  formats::Description add_on_first(formats::FormatFile& file, const formats::NewArray& array);
   std::shared_ptr<StoredArray> array_called(const std::string& variable) const;
   std::vector<std::string> open_arrays_along_later(const std::string& dimension) const;
   void refuse_stale(formats::FormatFile& file, OwnRows own) const;
   std::vector<formats::Description> described_again(formats::FormatFile& file);
   void extend(StoredArray& array, int64_t rows, std::optional<int64_t> written_from, const std::string& words);
+  void take_back_rows(const std::vector<Rows>& rows, const std::vector<int64_t>& first, size_t begun);
   void wrote(const std::string& variable, int64_t rows);
   void set_length(const std::string& dimension, int64_t rows);
   void fill_rows(const std::string& variable, int64_t rows);

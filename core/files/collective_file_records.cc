@@ -16,7 +16,7 @@ using formats::Description;
 using formats::FormatFile;
 
 // What the file holds, as records need it.
-const Contents& CollectiveFile::listed() {
+Contents& CollectiveFile::listed() {
   if (options_.contents) return *options_.contents;
   if (!listed_) {
     listed_ = formats::parse_contents(on_first_rank(*comm_, words("list"), [&] {
@@ -66,24 +66,34 @@ int64_t CollectiveFile::rows_to_append_to(const StoredArray& array, const std::f
   });
 }
 
-void CollectiveFile::append(StoredArray& array, const Appending& appending,
-                            const std::function<void(int64_t first, int64_t last)>& write) {
+void CollectiveFile::append(const std::vector<Rows>& rows, const Appending& appending,
+                            const std::function<void(const std::vector<int64_t>& first)>& write) {
   const OneChange one_change(changing_);
-  const std::string& path = array.path();
-  const int64_t first = rows_to_append_to(array, appending.check);
-  const int64_t last = first + appending.records;
-  const std::string doing = words("append " + std::to_string(appending.records) + " records to " + path);
-  // Where it fails there is no room.
-  extend(array, last, appending.writes_all ? std::optional(first) : std::nullopt,
-         doing + ": from row " + std::to_string(first));
+  std::vector<int64_t> first;
+  for (const Rows& one : rows) first.push_back(rows_to_append_to(*one.array, appending.check));
+  size_t begun = 0;
   try {
-    write(first, last);
+    for (const auto& [array, records] : rows) {
+      const int64_t from = first[begun];
+      extend(*array, from + records, appending.writes_all ? std::optional(from) : std::nullopt,
+             words("append " + std::to_string(records) + " records to " + array->path() + ": from row " +
+                   std::to_string(from)));
+      ++begun;
+    }
+    write(first);
   } catch (const Error&) {  // thrown on all ranks alike
-    extend(array, first, std::nullopt, doing + ": taken back");
-    of_records([&](Records& all) { all.set_rows(path, first); });
+    take_back_rows(rows, first, begun);
     throw;
   }
-  wrote(path, last);
+  for (size_t i = 0; i < rows.size(); ++i) wrote(rows[i].array->path(), first[i] + rows[i].records);
+}
+
+void CollectiveFile::take_back_rows(const std::vector<Rows>& rows, const std::vector<int64_t>& first, size_t begun) {
+  for (size_t i = begun; i-- > 0;) {
+    StoredArray& array = *rows[i].array;
+    extend(array, first[i], std::nullopt, words("take back records of " + array.path()));
+    of_records([&](Records& all) { all.set_rows(array.path(), first[i]); });
+  }
 }
 
 void CollectiveFile::extend(StoredArray& array, int64_t rows, std::optional<int64_t> written_from,

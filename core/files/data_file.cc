@@ -12,7 +12,6 @@
 #include "files/first_rank.h"
 #include "files/fitted.h"
 #include "files/one_change.h"
-#include "formats/added.h"
 #include "formats/all.h"
 #include "formats/description.h"
 #include "formats/files.h"
@@ -215,24 +214,15 @@ std::shared_ptr<FileArray> DataFile::add(const NewArray& array) {
   const OneChange one_change(file_->changing());
   const CollectiveTurnScope turn(comm().size() > 1 ? &comm().turn() : nullptr, "add", array.path());
   file_->refuse_closed("add to");
-  const auto changed = file_->change(file_->words("add " + words_of(array)), [&] {
-    return file_->changes()->change(
-        [&](FormatFile& metadata) { return formats::serialise(metadata.add(fitted(contents(), array))); });
-  });
-  const Description added = formats::parse_description(changed);
-  add_to(*file_->contents(), added);
-  if (!added.unlimited.empty() && added.unlimited.front()) file_->begin_records(added.variable.value_or(""));
-  return make_array(added, true);
+  return make_array(file_->add(file_->words("add " + words_of(array)), [&] { return array; }), true);
 }
 
 void DataFile::set_attributes(const std::string& holder, const Attributes& changes) {
   const OneChange one_change(file_->changing());
   const CollectiveTurnScope turn(comm().size() > 1 ? &comm().turn() : nullptr, "set attributes of", holder);
   file_->refuse_closed("set attributes of");
-  file_->change(file_->words("set attributes of " + holder + ": " + words_of(changes)), [&] {
-    file_->changes()->change([&](FormatFile& metadata) { metadata.set_attributes(holder, changes); });
-    return std::vector<std::byte>();
-  });
+  file_->set_attributes(file_->words("set attributes of " + holder + ": " + words_of(changes)), holder,
+                        [&] { return changes; });
   file_->contents()->set_attributes(holder, changes);
 }
 

@@ -335,11 +335,12 @@ void FileArray::append_as(const formats::ElementType* in_memory, const Distribut
 void FileArray::append_from(const formats::ElementType* in_memory, const WhoseRows& whose_rows, const MakeMemory& make,
                             int64_t records, bool writes_all) {
   const auto held = file("append to");
-  const CollectiveFile::Appending appending{
-      .records = records, .writes_all = writes_all, .check = [&] { check_type(in_memory, "append to"); }};
-  held->file_->append(*array_, appending, [&](int64_t first, int64_t last) {
+  const CollectiveFile::Appending appending{.writes_all = writes_all,
+                                            .check = [&] { check_type(in_memory, "append to"); }};
+  held->file_->append({{array_.get(), records}}, appending, [&](const std::vector<int64_t>& first) {
     std::optional<Decomposition> whose;
-    const std::optional<Error> failure = failure_of([&] { whose = whose_rows(first, last); });
+    const std::optional<Error> failure =
+        failure_of([&] { whose = whose_rows(first.front(), first.front() + records); });
     if (failure) refuse(*failure);
     write_unchecked(*whose, make);
   });

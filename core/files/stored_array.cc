@@ -23,6 +23,7 @@ Array::Stored StoredArray::describe(formats::Description description, const std:
   auto kept = std::make_shared<const formats::Description>(std::move(description));
   const std::lock_guard guard(describing_.get());
   known_.description.swap(kept);
+  ++times_described_;
   return stored;
 }
 

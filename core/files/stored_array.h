@@ -1,9 +1,13 @@
 // One array of an open file, as it is stored: its elements, and where the file has them now. CollectiveFile makes it.
 #pragma once
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <vector>
 
 #include "array/array.h"
 #include "base/per_process.h"
@@ -27,6 +31,8 @@ class StoredArray : public Array {
   bool can_grow() const { return known_.can_grow; }
   // What the format has said of it last; null where the caller alone knows.
   std::shared_ptr<const formats::Description> description() const;
+  // How often describe() was called.
+  int64_t times_described() const { return times_described_; }
   Shape shape() const { return form()->shape(); }
   // Whether Swath moves its elements by itself, not by the format's library.
   bool is_moved_by_us() const { return has_plans() || chunks() != nullptr; }
@@ -42,6 +48,7 @@ class StoredArray : public Array {
  private:
   Known known_;
   const std::vector<std::byte> fill_;
+  std::atomic<int64_t> times_described_ = 0;
   mutable PerProcess<std::mutex> describing_;  // guards the description
 };
 
