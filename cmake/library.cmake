@@ -16,9 +16,9 @@ endif()
 
 # ---- Headers: those of C, and those that swath/swath.hpp and swath_mpi.hpp include, by their names when installed ------
 set(SWATH_PUBLIC_HEADERS
-  base/bytes.h base/direction.h base/error.h base/fork.h base/math.h base/per_process.h chunks/codec.h
+  base/bytes.h base/direction.h base/error.h base/fork.h base/math.h chunks/codec.h
   comm/collective_turn.h comm/comm.h comm/mpi_ranks.h files/data_file.h files/file_array.h files/one_array_file.h
-  files/open_name.h files/records.h formats/attribute.h formats/contents.h formats/element_type.h formats/new_array.h
+  formats/attribute.h formats/contents.h formats/element_type.h formats/new_array.h
   formats/raw_elements.h space/decomposition.h space/distribution.h space/index_set.h space/nest.h space/view.h
   store/open_mode.h)
 file(REMOVE_RECURSE ${SWATH_PUBLIC}/include)  # also headers under earlier names

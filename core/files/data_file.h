@@ -14,14 +14,11 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "base/per_process.h"
 #include "comm/comm.h"
-#include "files/records.h"
 #include "formats/contents.h"
 #include "formats/new_array.h"
 #include "formats/raw_elements.h"
@@ -29,17 +26,12 @@
 
 namespace swath {
 
-class AtomicFile;
-class File;
+class CollectiveFile;
 class FileArray;
-class FileChanges;
-class Learning;
 struct FileOptions;
 struct Profile;
 
 namespace formats {
-class Format;
-class FormatFile;
 struct Description;
 }  // namespace formats
 
@@ -79,10 +71,10 @@ class DataFile : public std::enable_shared_from_this<DataFile> {
   DataFile(const DataFile&) = delete;
   DataFile& operator=(const DataFile&) = delete;
 
-  const std::string& path() const { return final_path_; }
-  const formats::Contents& contents() const { return contents_; }
-  Comm& comm() const { return *comm_; }
-  bool is_closed() const { return is_closed_; }
+  const std::string& path() const;
+  const formats::Contents& contents() const;
+  Comm& comm() const;
+  bool is_closed() const;
 
   // Collective the first time; later the same one. None stands for the only one that can be meant. Throws
   // Error{kArgument} where there is none, listing what there is.
@@ -99,62 +91,17 @@ class DataFile : public std::enable_shared_from_this<DataFile> {
 
  private:
   friend class FileArray;
-  struct Placed;
 
-  DataFile(std::shared_ptr<Comm> comm, const formats::Format& format, OpenMode mode, DataFileOptions options);
-
-  // What is done on rank 0 alone.
-  std::vector<std::byte> placed_after_change(formats::FormatFile& metadata,
-                                             const std::optional<formats::Description>& changed);
-  std::vector<std::byte> set_length_of(const std::string& dimension, int64_t rows,
-                                       const std::vector<std::string>& longer);
+  DataFile(std::unique_ptr<CollectiveFile> file, std::optional<std::vector<std::byte>> fill);
 
   // Collective.
-  void open_bytes(const std::string& words);
-  Placed take(const std::vector<std::byte>& placed);
   std::shared_ptr<FileArray> make_array(const formats::Description& description, bool is_new);
-  Records& records();
-  int64_t rows_to_append_to(FileArray& array, const formats::ElementType* in_memory);
-  void extend(FileArray& array, int64_t rows, std::optional<int64_t> written_from, const std::string& words);
-  void wrote(const std::string& variable, int64_t rows);
-  void set_length(const std::string& dimension, int64_t rows);
-  void complete_records();
-  void fill_rows(const std::string& variable, int64_t rows);
-  formats::Description allocated(const FileArray& array);
-  void finish_started();
-  void fill_unwritten();
-  void sync_bytes();
-  void give_name();
-  void close_together();
-  void complete();
-
-  // Local.
-  void may_change(const std::string& path);
-  void refuse_closed(const std::string& doing) const;
-  void refuse_changing(const std::string& doing) const;
-  void refuse_writing(const std::string& doing) const;
-  void has_written(const FileArray& array);
   void take_back() noexcept;
   void release() noexcept;
-  std::string words(const std::string& doing) const;
-  std::vector<std::string> open_arrays_along_later(const std::string& dimension) const;
 
-  const std::shared_ptr<Comm> comm_;
-  const formats::Format& format_;
-  const OpenMode mode_;
-  const DataFileOptions options_;
-  std::string final_path_;                      // the name that it has, or will have
-  int64_t number_ = 0;                          // of the opening
-  std::optional<std::vector<std::byte>> fill_;  // of a new file whose format keeps no fill value
-  formats::Contents contents_{""};
-  std::shared_ptr<File> file_;  // what moves its bytes
-  std::shared_ptr<Learning> learning_;
-  std::optional<Records> records_;  // once something grows
+  const std::unique_ptr<CollectiveFile> file_;
+  const std::optional<std::vector<std::byte>> fill_;  // of a new file whose format keeps no fill value
   std::map<std::string, std::shared_ptr<FileArray>> arrays_;
-  std::shared_ptr<AtomicFile> atomic_file_;  // of a new file that has not got its name yet
-  bool is_closed_ = false;
-  PerProcess<std::recursive_mutex> changing_;  // of one change after the other
-  std::shared_ptr<FileChanges> changes_;
 };
 
 }  // namespace swath

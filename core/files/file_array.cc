@@ -5,14 +5,12 @@
 #include <variant>
 #include <vector>
 
-#include "array/array.h"
-#include "array/file.h"
 #include "base/error.h"
 #include "comm/agreement.h"
 #include "files/array_form.h"
 #include "files/byte_order.h"
+#include "files/collective_file.h"
 #include "files/data_file.h"
-#include "files/one_change.h"
 #include "formats/description.h"
 #include "plan/explain.h"
 #include "plan/method.h"
@@ -44,11 +42,10 @@ std::string words_of_chunks(const formats::Description& description) {
 
 }  // namespace
 
-FileArray::FileArray(std::weak_ptr<DataFile> file, formats::Description description, std::unique_ptr<Array> array)
+FileArray::FileArray(std::weak_ptr<DataFile> file, std::shared_ptr<StoredArray> array)
     : file_(std::move(file)),
-      path_(description.variable.value_or("")),
-      name_(description.name()),
-      description_(std::make_unique<formats::Description>(std::move(description))),
+      path_(array->path()),
+      name_(array->description()->name()),
       array_(std::move(array)),
       method_(std::make_unique<MethodChoice>()) {}
 
@@ -56,9 +53,11 @@ FileArray::~FileArray() = default;
 
 void FileArray::set_method(const std::string& name) { *method_ = parse_choice(name); }
 
-const Shape& FileArray::shape() const { return description_->shape; }
-const formats::ElementType& FileArray::type() const { return description_->type; }
-bool FileArray::grows() const { return !description_->unlimited.empty() && description_->unlimited.front(); }
+const formats::Description& FileArray::description() const { return *array_->description(); }
+const Shape& FileArray::shape() const { return description().shape; }
+const formats::ElementType& FileArray::type() const { return description().type; }
+bool FileArray::grows() const { return !description().unlimited.empty() && description().unlimited.front(); }
+Array& FileArray::array() { return *array_; }
 
 std::shared_ptr<DataFile> FileArray::file(const char* doing) const {
   auto file = file_.lock();
@@ -80,9 +79,7 @@ void FileArray::check_type(const formats::ElementType* in_memory, const std::str
                 ": convert them, or give the bytes of elements of the array's type");
 }
 
-bool FileArray::is_in_byte_order() const {
-  return description_->type == description_->type.in_byte_order(formats::kIsBigEndianHere);
-}
+bool FileArray::is_in_byte_order() const { return type() == type().in_byte_order(formats::kIsBigEndianHere); }
 
 bool FileArray::is_alone(const Decomposition& whose) const { return array_->comm().size() == 1 || whose.ranks() == 1; }
 
@@ -92,7 +89,7 @@ FileArray::MakeMemory FileArray::packed(const formats::ElementType* in_memory, s
   return [this, in_memory, values](Direction direction, const Decomposition& whose) {
     check_type(in_memory, to_string(direction));
     const int rank = rank_in(whose);
-    const int64_t bytes = description_->type.bytes;
+    const int64_t bytes = type().bytes;
     if (const int64_t wanted = share_bytes(whose, rank, bytes); std::ssize(values) != wanted) {
       fail_argument(to_string(direction) + " " + name_ + ": memory of " + std::to_string(values.size()) +
                     " bytes; this rank's share has " + std::to_string(wanted));
@@ -104,7 +101,7 @@ FileArray::MakeMemory FileArray::packed(const formats::ElementType* in_memory, s
 FileArray::MakeMemory FileArray::placed(const PartsInMemory& given) const {
   return [this, &given](Direction direction, const Decomposition& whose) {
     LocalMemory memory;
-    memory.parts = whose.parts(rank_in(whose), description_->type.bytes);
+    memory.parts = whose.parts(rank_in(whose), type().bytes);
     const std::string doing = to_string(direction) + " " + name_ + ": ";
     if (given.size() != memory.parts.size()) {
       fail_argument(doing + "memory for " + std::to_string(given.size()) + " parts; this rank's share has " +
@@ -137,10 +134,10 @@ struct FileArray::Prepared {
 };
 
 void FileArray::refuse_what_the_library_moves(Direction direction) const {
-  if (is_moved_by_us()) return;
+  if (array_->is_moved_by_us()) return;
   throw Error(ErrorKind::kUnsupported,
               to_string(direction) + " " + name_ + ": " +
-                  std::get<formats::LibraryLayout>(description_->places).reason +
+                  std::get<formats::LibraryLayout>(description().places).reason +
                   ": only HDF5's own library moves its elements, which Python's swath.open() calls; copy it into a "
                   "variable of another storage (h5repack, swath copy)");
 }
@@ -148,7 +145,7 @@ void FileArray::refuse_what_the_library_moves(Direction direction) const {
 // What others must be told of, or do, one rank alone cannot.
 void FileArray::check_alone(Direction direction, const Decomposition& whose) const {
   if (direction == Direction::kRead || whose.ranks() > 1 || array_->comm().size() == 1) return;
-  if (!may_have_chunk_table(*description_) && !has_absent_chunks(*description_)) return;
+  if (!may_have_chunk_table(description()) && !has_absent_chunks(description())) return;
   fail_argument("write " + name_ +
                 " by one rank alone: its chunks get their places in the file, which all ranks give them together: let "
                 "all ranks write, those that have nothing an empty share");
@@ -161,7 +158,7 @@ FileArray::Prepared FileArray::prepare(Direction direction, const Decomposition&
   const std::optional<Error> failure = failure_of([&] {
     refuse_what_the_library_moves(direction);
     operation.emplace(array_->form(), Operation::Access{direction, whose, method_->method, {}, method_->inner});
-    if (direction == Direction::kWrite) file("write")->refuse_writing("write");
+    if (direction == Direction::kWrite) file("write")->file_->refuse_writing("write");
     check_alone(direction, whose);
     memory = make(direction, whose);
   });
@@ -171,10 +168,6 @@ FileArray::Prepared FileArray::prepare(Direction direction, const Decomposition&
 }
 
 void FileArray::refuse(const Error& error) { array_->refuse(nullptr, error); }
-
-bool FileArray::is_moved_by_us() const { return !std::holds_alternative<formats::LibraryLayout>(description_->places); }
-
-void FileArray::allocate(DataFile& file) { *description_ = file.allocated(*this); }
 
 void FileArray::read(const Decomposition& whose, std::span<std::byte> values) { read_as(nullptr, whose, values); }
 
@@ -209,22 +202,17 @@ void FileArray::write_as(const formats::ElementType* in_memory, const Decomposit
 void FileArray::write_from(const Decomposition& whose, const MakeMemory& make) {
   const auto held = file("write");
   // Whose chunks get places changes what the file holds: before the file's other changes, or behind them.
-  std::unique_lock one_change(held->changing_.get(), std::defer_lock);
-  if (may_have_chunk_table(*description_) || has_absent_chunks(*description_)) one_change.lock();
+  std::unique_lock one_change(held->file_->changing().get(), std::defer_lock);
+  if (may_have_chunk_table(description()) || has_absent_chunks(description())) one_change.lock();
   write_unchecked(whose, make);
-  held->has_written(*this);
+  held->file_->note_written(*array_);
 }
 
 void FileArray::write_unchecked(const Decomposition& whose, const MakeMemory& make) {
   auto [operation, memory] = prepare(Direction::kWrite, whose, make);
   Array::ExecuteOptions execute_options;
-  if (has_absent_chunks(*description_)) {
-    execute_options.relocate = [this] {
-      const auto held = this->file("write");
-      allocate(*held);
-      const std::string identity = identity_of(*description_, held->final_path_, held->number_);
-      return Array::Stored{array_form(*description_, identity), coded_chunks(*description_)};
-    };
+  if (has_absent_chunks(description())) {
+    execute_options.relocate = [this] { return file("write")->file_->allocate(*array_); };
   }
   std::vector<std::byte> stored;
   if (!is_in_byte_order()) memory = swapped_copy(whose, memory, stored);
@@ -254,7 +242,7 @@ void StartedMove::wait() {
 }
 
 bool FileArray::may_run_in_background(Direction direction) const {
-  const bool gets_places = may_have_chunk_table(*description_) || has_absent_chunks(*description_);
+  const bool gets_places = may_have_chunk_table(description()) || has_absent_chunks(description());
   return array_->may_run_in_background(direction) && (direction == Direction::kRead || !gets_places);
 }
 
@@ -279,7 +267,7 @@ StartedMove FileArray::start(Direction direction, const Decomposition& whose, co
     finish = [type = type(), memory = prepared->memory] { swap_in_place(type, memory); };
   }
   StartedMove started(array_->start(prepared->operation, prepared->memory, execute_options), std::move(finish));
-  if (direction == Direction::kWrite) held->has_written(*this);
+  if (direction == Direction::kWrite) held->file_->note_written(*array_);
   return started;
 }
 
@@ -347,61 +335,22 @@ void FileArray::append_as(const formats::ElementType* in_memory, const Distribut
 void FileArray::append_from(const formats::ElementType* in_memory, const WhoseRows& whose_rows, const MakeMemory& make,
                             int64_t records, bool writes_all) {
   const auto held = file("append to");
-  const OneChange one_change(held->changing_);
-  const int64_t first = held->rows_to_append_to(*this, in_memory);
-  const int64_t last = first + records;
-  const std::string words = held->words("append " + std::to_string(records) + " records to " + name_);
-  bool has_room = false;
-  try {
-    held->extend(*this, last, writes_all ? std::optional(first) : std::nullopt,
-                 words + ": from row " + std::to_string(first));
-    has_room = true;
+  const CollectiveFile::Appending appending{.writes_all = writes_all,
+                                            .check = [&] { check_type(in_memory, "append to"); }};
+  held->file_->append({{array_.get(), records}}, appending, [&](const std::vector<int64_t>& first) {
     std::optional<Decomposition> whose;
-    const std::optional<Error> failure = failure_of([&] { whose = whose_rows(first, last); });
+    const std::optional<Error> failure =
+        failure_of([&] { whose = whose_rows(first.front(), first.front() + records); });
     if (failure) refuse(*failure);
     write_unchecked(*whose, make);
-  } catch (const Error&) {  // thrown on all ranks alike
-    if (has_room) {
-      held->extend(*this, first, std::nullopt, words + ": taken back");
-      held->records().set_rows(path_, first);
-    }
-    throw;
-  }
-  held->wrote(path_, last);
-}
-
-void FileArray::fill_rows(int64_t first, int64_t last) {
-  if (element_count(shape()) == 0) return;
-  const int ranks = array_->comm().size();
-  std::vector<DimensionRule> rules(shape().size());
-  rules.front().kind = DimensionRule::Kind::kBlock;
-  std::vector<int64_t> grid(shape().size(), 1);
-  grid.front() = ranks;
-  const auto whose =
-      Decomposition::distributed(Distribution(rules, grid), select_records(shape(), first, last, false), ranks);
-  // It takes no memory: every element is the same one.
-  LocalMemory memory{.is_packed = false};
-  memory.parts = whose.parts(rank_in(whose), description_->type.bytes);
-  for (Part& part : memory.parts) {
-    part.memory_origin = 0;
-    part.memory_strides.assign(part.memory_strides.size(), 0);
-    memory.addresses.push_back(description_->fill.data());
-  }
-  array_->execute(Operation(array_->form(), {Direction::kWrite, whose}), memory);
+  });
 }
 
 std::string FileArray::explain(Direction direction, const Decomposition& whose) {
   refuse_what_the_library_moves(direction);
   const Operation operation(array_->form(), {direction, whose, method_->method, {}, method_->inner});
   if (!array_->goes_by_chunks(direction)) return swath::explain(*array_->explain(operation, std::nullopt), name_);
-  return swath::explain(*array_->explain_chunks(operation, std::nullopt), name_, words_of_chunks(*description_));
-}
-
-void FileArray::relocate(formats::Description description, const std::string& identity, std::shared_ptr<File> file) {
-  const auto form = array_form(description, identity);
-  const auto chunks = coded_chunks(description);
-  *description_ = std::move(description);
-  array_->relocate({form, chunks}, std::move(file));
+  return swath::explain(*array_->explain_chunks(operation, std::nullopt), name_, words_of_chunks(description()));
 }
 
 }  // namespace swath

@@ -20,8 +20,8 @@ namespace swath {
 
 class Array;
 class DataFile;
-class File;
 class Future;
+class StoredArray;
 struct LocalMemory;
 struct MethodChoice;
 
@@ -63,19 +63,20 @@ class StartedMove {
 
 class FileArray {
  public:
-  FileArray(std::weak_ptr<DataFile> file, formats::Description description, std::unique_ptr<Array> array);
+  FileArray(std::weak_ptr<DataFile> file, std::shared_ptr<StoredArray> array);
   ~FileArray();
   FileArray(const FileArray&) = delete;
   FileArray& operator=(const FileArray&) = delete;
 
   const std::string& path() const { return path_; }  // in the file: "ocean/t"
-  const formats::Description& description() const { return *description_; }
+  // Until the file is changed.
+  const formats::Description& description() const;
   const Shape& shape() const;
   const formats::ElementType& type() const;
   // Whether records can be appended to it.
   bool grows() const;
   // For operations with a method, memory and futures of their own.
-  Array& array() { return *array_; }
+  Array& array();
   // How reads and writes are carried out from now on: "auto", "sieve", "two-phase/datatype". The same on all ranks.
   // Throws Error{kArgument}.
   void set_method(const std::string& name);
@@ -123,14 +124,8 @@ class FileArray {
   std::string explain(Direction direction, const Decomposition& whose);
 
  private:
-  friend class DataFile;
-
-  // Whether Swath moves its elements by itself, not by the format's library.
-  bool is_moved_by_us() const;
   // Why only the format's library can move its elements; throws Error{kUnsupported}.
   void refuse_what_the_library_moves(Direction direction) const;
-  // Collective, in a write: gives all of its elements a place.
-  void allocate(DataFile& file);
   template <typename Values>
   static formats::ElementType type_in_memory(const Values& /*values*/) {
     return formats::type_of<std::remove_cv_t<std::ranges::range_value_t<Values>>>();
@@ -167,17 +162,13 @@ class FileArray {
   bool is_alone(const Decomposition& whose) const;
   bool is_in_byte_order() const;
 
-  // It is stored so from now on, in that file.
-  void relocate(formats::Description description, const std::string& identity, std::shared_ptr<File> file);
-  void fill_rows(int64_t first, int64_t last);
   int rank_in(const Decomposition& whose) const;
   std::shared_ptr<DataFile> file(const char* doing) const;
 
   const std::weak_ptr<DataFile> file_;
   const std::string path_;
   const std::string name_;  // in messages
-  std::unique_ptr<formats::Description> description_;
-  std::unique_ptr<Array> array_;
+  const std::shared_ptr<StoredArray> array_;
   std::unique_ptr<MethodChoice> method_;
 };
 

@@ -133,11 +133,6 @@ void FileChanges::release() {
   if (const std::unique_ptr<Changes> journal = std::move(journal_)) journal->close();
 }
 
-void FileChanges::drop() noexcept {
-  file_.reset();
-  journal_.reset();
-}
-
 void FileChanges::has_name(const std::string& path) {
   const OneChange one_change(in_use_);
   release();

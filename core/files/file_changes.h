@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -47,7 +48,7 @@ class FileChanges {
   bool is_forked() const { return made_in_ != fork_generation(); }
 
   // Notes which file has the name: what is opened by it next.
-  void note_name(const std::string& path) { open_name_.emplace(path); }
+  void note_name(const std::string& path) { open_name_.emplace(std::filesystem::absolute(path)); }
   // Whether another file has the name since. Of a name that was not noted nothing is said.
   bool is_replaced() const { return open_name_ && open_name_->is_replaced(); }
   // Throws Error{kStore} with ESTALE where it is. `doing`: "write", "append to".
@@ -97,8 +98,6 @@ class FileChanges {
   void take_back();
   // Takes back what was changed since the last checkpoint or commit, and releases the file.
   void close();
-  // Releases the file as the destructor does.
-  void drop() noexcept;
   // A new file has its name: it is changed as others are from now on.
   void has_name(const std::string& path);
 

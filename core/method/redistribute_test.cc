@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
 #include <mutex>
 #include <numeric>
 
+#include "comm/counting_comm_for_tests.h"
 #include "comm/simulated.h"
 #include "method/run.h"
 
@@ -13,47 +13,7 @@ namespace swath {
 namespace {
 
 using Kind = DimensionRule::Kind;
-using Pair = std::pair<int, int>;
-
-// Counts the calls of one rank to another comm.
-class CountingComm final : public Comm {
- public:
-  explicit CountingComm(Comm& comm) : comm_(comm) {}
-
-  std::string name() const override { return comm_.name(); }
-  int rank() const override { return comm_.rank(); }
-  int size() const override { return comm_.size(); }
-  int node_of(int rank) const override { return comm_.node_of(rank); }
-  void barrier() override {
-    ++barriers;
-    comm_.barrier();
-  }
-  void node_arrive() override { comm_.node_arrive(); }
-  void node_wait() override { comm_.node_wait(); }
-  void allgather(std::span<const std::byte> mine, std::span<std::byte> all) override { comm_.allgather(mine, all); }
-  void allreduce(std::span<std::byte> record, const Combine& combine) override {
-    ++reduced;
-    comm_.allreduce(record, combine);
-  }
-  void broadcast(std::span<std::byte> data, int root) override { comm_.broadcast(data, root); }
-  void exchange(std::span<const SendMessage> sends, std::span<const ReceiveMessage> receives) override {
-    ++exchanges;
-    for (const SendMessage& message : sends) sent[{rank(), message.to}].push_back(std::ssize(message.data));
-    comm_.exchange(sends, receives);
-  }
-  std::vector<std::span<std::byte>> shared_windows(int64_t bytes) override { return comm_.shared_windows(bytes); }
-  std::string shared_refusal() const override { return comm_.shared_refusal(); }
-  std::unique_ptr<Comm> duplicate() override { return comm_.duplicate(); }
-  bool may_be_called_in_background() const override { return comm_.may_be_called_in_background(); }
-
-  int barriers = 0;
-  int reduced = 0;
-  int exchanges = 0;
-  std::map<Pair, std::vector<int64_t>> sent;  // the sizes of the messages of each pair of ranks
-
- private:
-  Comm& comm_;
-};
+using Pair = CountingComm::Pair;
 
 // The distributions of table 1 of the two-phase paper over 16 or 64 ranks.
 std::vector<Distribution> table_1(int ranks) {

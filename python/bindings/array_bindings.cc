@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -19,7 +20,8 @@
 #include "base/error.h"
 #include "base/per_process.h"
 #include "bindings.h"
-#include "files/chunk_room.h"
+#include "files/collective_file.h"
+#include "formats_convert.h"
 #include "plan/operation.h"
 
 namespace nb = nanobind;
@@ -58,84 +60,36 @@ bool is_alone(const Array& array, const Operation& operation) {
   return array.comm().size() == 1 || operation.decomposition().ranks() == 1;
 }
 
-// The exception of Python code that the core has called. Other ranks get an Error; a single process raises the
-// exception itself again.
-class Raised {
- public:
-  // Calls `work` with the interpreter's lock, which was released for the core.
-  template <typename Work>
-  void call(const Work& work) {
-    const nb::gil_scoped_acquire acquire;
-    try {
-      work();
-    } catch (nb::python_error& raised) {
-      Error error = error_of(raised);
-      raised_.emplace(std::move(raised));
-      throw error;
-    }
-  }
-
-  // Raises the exception again, if there is one. Needs the interpreter's lock.
-  void raise() {
-    if (!raised_) return;
-    raised_->restore();
-    raised_.reset();
-    throw nb::python_error();
-  }
-
- private:
-  std::optional<nb::python_error> raised_;
-};
-
-// Python code that the core calls; the caller keeps it alive.
-class Callback {
- public:
-  explicit Callback(const nb::handle& code) : code_(code) {}
-
-  bool is_given() const { return !code_.is_none(); }
-
-  // Calls it, and passes the result to `take`, with the interpreter's lock.
-  template <typename Take>
-  void call(const Take& take) {
-    raised_.call([&] { take(code_()); });
-  }
-  void raise() { raised_.raise(); }
-
- private:
-  const nb::handle code_;
-  Raised raised_;
-};
-
-Execution execute(Array& array, const Operation& operation, const Arrays& arrays, swath::Progress* watched,
-                  const package_types::Work& library, const package_types::Relocate& relocate) {
+Execution execute_with(Array& array, const Operation& operation, const Arrays& arrays, swath::Progress* watched,
+                       const package_types::Work& library, std::function<Array::Stored()> relocate) {
   const auto memory = memory_of(operation.decomposition(), own_number(operation, array.comm()),
                                 operation.array().element_bytes(), arrays);
   Callback by_library(library);
-  Callback relocated(relocate);
   Array::ExecuteOptions execute_options;
   execute_options.progress = watched;
   execute_options.library = [&] { by_library.call([](const nb::object&) {}); };
-  if (relocated.is_given()) {
-    execute_options.relocate = [&] {
-      Array::Stored stored;
-      relocated.call([&](const nb::object& made) {
-        auto [form, chunks] = nb::cast<std::pair<std::shared_ptr<ArrayForm>, std::shared_ptr<CodedArray>>>(made);
-        stored = {std::move(form), std::move(chunks)};
-      });
-      return stored;
-    };
-  }
+  execute_options.relocate = std::move(relocate);
   const bool alone = is_alone(array, operation);
   try {
     const Interruptible interruptible(alone);
     return array.execute(operation, memory, execute_options);
   } catch (const Error&) {
-    if (alone) {
-      by_library.raise();
-      relocated.raise();
-    }
+    if (alone) by_library.raise();
     throw;
   }
+}
+
+Execution execute(Array& array, const Operation& operation, const Arrays& arrays, swath::Progress* watched,
+                  const package_types::Work& library) {
+  return execute_with(array, operation, arrays, watched, library, nullptr);
+}
+
+Execution write_stored(swath::StoredArray& array, const Operation& operation, const Arrays& arrays,
+                       swath::Progress* watched, const package_types::Work& library,
+                       swath::CollectiveFile* allocating) {
+  std::function<Array::Stored()> relocate;
+  if (allocating != nullptr) relocate = [&] { return allocating->allocate(array); };
+  return execute_with(array, operation, arrays, watched, library, std::move(relocate));
 }
 
 // A started operation with what it needs until it is done: the array and its memory. Its destructor waits for the
@@ -371,7 +325,7 @@ void bind_open_array(nb::module_& m) {
   m.def("end_calls", [] { last_calls().end(); }, "The program ends: threads take the interpreter's lock no more.");
   nb::class_<Array>(m, "OpenArray", "Whoever reads or writes an open array comes through `execute`.")
       .def("execute", &execute, "operation"_a, "arrays"_a, "watched"_a.none() = nb::none(),
-           "library"_a.none() = nb::none(), "relocate"_a.none() = nb::none(),
+           "library"_a.none() = nb::none(),
            "Collective, but for operations of one rank. `arrays`: this rank's memory, an ndarray a part.")
       .def("start", &start, "operation"_a, "arrays"_a, "loop"_a = 0, "is_waited_for"_a = false,
            "The same in the background, see `may_run_in_background`. `loop`: that it is a step of, see `begin_loop`.")
@@ -433,15 +387,9 @@ void bind_open_array(nb::module_& m) {
       .def("expect_sync", &Array::expect_sync, "Its file was synced, and will be again.")
       .def("fill_unwritten", &Array::fill_unwritten, nb::call_guard<nb::gil_scoped_release>(),
            "Collective. What was never written of a new array gets its fill value.")
-      .def(
-          "relocate",
-          [](Array& array, std::shared_ptr<ArrayForm> form, std::shared_ptr<CodedArray> chunks,
-             std::shared_ptr<File> file, bool is_alone) {
-            const Interruptible interruptible(is_alone);
-            array.relocate({std::move(form), std::move(chunks)}, std::move(file));
-          },
-          "form"_a, "chunks"_a.none(), "file"_a, "is_alone"_a,
-          "How, and in which file, the array is stored from now on. `is_alone`: no rank waits.")
+      .def_prop_ro(
+          "form", [](const Array& array) { return std::const_pointer_cast<ArrayForm>(array.form()); },
+          "What operations must know of it now; another object whenever its elements are elsewhere.")
       .def(
           "stop",
           [](Array& array, bool is_alone) {
@@ -476,9 +424,6 @@ void bind_open_array(nb::module_& m) {
             if (options.contains("chunks")) given.chunks = nb::cast<std::shared_ptr<CodedArray>>(options["chunks"]);
             given.learning = nb::cast<std::shared_ptr<swath::Learning>>(options["learning"]);
             given.is_new = nb::cast<bool>(options["is_new"]);
-            if (options.contains("allocator")) {
-              given.allocator = nb::cast<std::shared_ptr<swath::ChunkRoom>>(options["allocator"]);
-            }
             given.name = nb::cast<std::string>(options["name"]);
             new (self) HeldArray(std::move(comm), std::move(file), std::move(given));
           },
@@ -487,7 +432,23 @@ void bind_open_array(nb::module_& m) {
 
 }  // namespace
 
+void bind_stored_array(nb::module_& m) {
+  using swath::StoredArray;
+  nb::class_<StoredArray, Array>(m, "StoredArray", "One array of an open file (core/files/stored_array.h).")
+      .def("write", &write_stored, "operation"_a, "arrays"_a, "watched"_a.none() = nb::none(),
+           "library"_a.none() = nb::none(), "allocating"_a.none() = nb::none(),
+           "As `execute`. `allocating`: its file, which gives all elements a place before.")
+      .def_prop_ro("times_described", &StoredArray::times_described, "How often its file has said where it is.")
+      .def(
+          "description",
+          [](const StoredArray& array) -> package_types::Description {
+            return swath::formats::to_python(*array.description());
+          },
+          "What the format has said of it last, once its file has said so.");
+}
+
 void bind_array(nb::module_& m) {
   bind_operation(m);
   bind_open_array(m);
+  bind_stored_array(m);
 }

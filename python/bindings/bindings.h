@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -21,10 +22,10 @@
 void bind_array(nanobind::module_& m);
 void bind_calibrate(nanobind::module_& m);
 void bind_chunks(nanobind::module_& m);
+void bind_collective_file(nanobind::module_& m);
 void bind_comm(nanobind::module_& m);
 void bind_counters(nanobind::module_& m);
 void bind_file_changes(nanobind::module_& m);
-void bind_files(nanobind::module_& m);
 void bind_formats(nanobind::module_& m);
 void bind_hdf5(nanobind::module_& m);
 void bind_interrupt(nanobind::module_& m);
@@ -54,6 +55,50 @@ class Interruptible {
 
 // The error that the other ranks get of an exception in Python code that the core calls. Needs the interpreter's lock.
 swath::Error error_of(const nanobind::python_error& raised);
+
+// Python code that the core calls; the caller keeps it alive. Other ranks get an Error of what it raises; a single
+// process raises the exception itself again.
+class Callback {
+ public:
+  explicit Callback(const nanobind::handle& code) : code_(code) {}
+
+  bool is_given() const { return !code_.is_none(); }
+
+  // Calls it, and passes the result to `take`, with the interpreter's lock, which was released for the core.
+  template <typename Take>
+  void call(const Take& take) {
+    const nanobind::gil_scoped_acquire acquire;
+    try {
+      take(code_());
+    } catch (nanobind::python_error& raised) {
+      swath::Error error = error_of(raised);
+      raised_.emplace(std::move(raised));
+      throw error;
+    }
+  }
+  // Raises the exception again, if there is one. Needs the interpreter's lock.
+  void raise() {
+    if (!raised_) return;
+    raised_->restore();
+    raised_.reset();
+    throw nanobind::python_error();
+  }
+
+ private:
+  const nanobind::handle code_;
+  std::optional<nanobind::python_error> raised_;
+};
+
+// An object that Python may drop: its end may wait for other threads, which need the interpreter's lock.
+template <typename T>
+std::shared_ptr<T> dropped_unlocked(std::shared_ptr<T> object) {
+  T* const held = object.get();
+  if (held == nullptr) return nullptr;
+  return {held, [object = std::move(object)](T*) mutable {
+            const nanobind::gil_scoped_release unlocked;
+            object.reset();
+          }};
+}
 
 // If a signal handler has raised during an Interruptible of this thread, raises that exception in Python and returns
 // true.

@@ -84,6 +84,6 @@ NB_MODULE(_core, m) {
   bind_formats(m);
   bind_hdf5(m);
   bind_zarr(m);
-  bind_files(m);
   bind_file_changes(m);
+  bind_collective_file(m);
 }

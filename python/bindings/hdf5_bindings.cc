@@ -14,6 +14,7 @@
 
 #include "bindings.h"
 #include "formats/hdf5/calls.h"
+#include "formats/hdf5/growing.h"
 #include "formats/hdf5/library.h"
 #include "formats/hdf5/reading.h"
 #include "formats/hdf5/survey.h"
@@ -55,6 +56,16 @@ bool acquire_lock_of_h5py() {
 void release_lock_of_h5py() {
   const nb::gil_scoped_acquire interpreter;
   lock_of_h5py().attr("__exit__")(nb::none(), nb::none(), nb::none());
+}
+
+// Filters of hdf5plugin, where it is installed and was not asked before.
+bool register_plugins() {
+  const nb::gil_scoped_acquire interpreter;
+  try {
+    return nb::cast<bool>(nb::module_::import_("swath.formats.hdf5_filters").attr("register_plugins")());
+  } catch (nb::python_error&) {
+    return false;
+  }
 }
 
 constexpr hdf5::OuterLock kLockOfH5py = {acquire_lock_of_h5py, release_lock_of_h5py};
@@ -108,6 +119,7 @@ Facts library_facts() {
 void bind_hdf5(nb::module_& m) {
   hdf5::set_h5py_finder(module_of_h5py);
   hdf5::set_outer_lock(&kLockOfH5py);
+  hdf5::set_filter_provider(register_plugins);
   m.def("hdf5_contents", &contents, "path"_a, "Contents of an HDF5 or netCDF-4 file.");
   m.def("hdf5_describe", &describe_datasets, "path"_a, "names"_a, "seen"_a,
         "Descriptions of datasets by name; None stands for the only one with numbers of its own. `seen`: of those that "

@@ -30,8 +30,9 @@ SWATH_PACKAGE_TYPE(NewArray, "swath.formats.description.NewArray")
 SWATH_PACKAGE_TYPE(NewFile, "swath.formats.new_file.NewFile")
 // What Array::execute calls: functions without arguments.
 SWATH_PACKAGE_TYPE(Work, "collections.abc.Callable[[], None]")
-SWATH_PACKAGE_TYPE(Relocate,
-                   "collections.abc.Callable[[], tuple[swath._core.ArrayForm, swath._core.CodedArray | None]]")
+// What CollectiveFile calls.
+SWATH_PACKAGE_TYPE(Make, "collections.abc.Callable[[], typing.Any]")
+SWATH_PACKAGE_TYPE(WriteRows, "collections.abc.Callable[[list[int]], bool | None]")
 
 #undef SWATH_PACKAGE_TYPE
 

@@ -696,7 +696,6 @@ class OpenArray:
         arrays: list[numpy.typing.NDArray[Any]],
         watched: Progress | None = None,
         library: Callable[[], None] | None = None,
-        relocate: Callable[[], tuple[ArrayForm, CodedArray | None]] | None = None,
     ) -> Execution:
         """
         Collective, but for operations of one rank. `arrays`: this rank's memory, an ndarray a part.
@@ -767,9 +766,10 @@ class OpenArray:
     def fill_unwritten(self) -> None:
         """Collective. What was never written of a new array gets its fill value."""
 
-    def relocate(self, form: ArrayForm, chunks: CodedArray | None, file: File, is_alone: bool) -> None:
+    @property
+    def form(self) -> ArrayForm:
         """
-        How, and in which file, the array is stored from now on. `is_alone`: no rank waits.
+        What operations must know of it now; another object whenever its elements are elsewhere.
         """
 
     def stop(self, is_alone: bool) -> bool:
@@ -798,6 +798,28 @@ class Array(OpenArray):
     """An open array that Python holds."""
 
     def __init__(self, comm: Comm, file: File, form: ArrayForm, fill: bytes, options: dict[str, Any]) -> None: ...
+
+class StoredArray(OpenArray):
+    """One array of an open file (core/files/stored_array.h)."""
+
+    def write(
+        self,
+        operation: Operation,
+        arrays: list[numpy.typing.NDArray[Any]],
+        watched: Progress | None = None,
+        library: Callable[[], None] | None = None,
+        allocating: CollectiveFile | None = None,
+    ) -> Execution:
+        """
+        As `execute`. `allocating`: its file, which gives all elements a place before.
+        """
+
+    @property
+    def times_described(self) -> int:
+        """How often its file has said where it is."""
+
+    def description(self) -> swath.formats.description.Description:
+        """What the format has said of it last, once its file has said so."""
 
 class ViewMemory:
     """Where the bytes of a view are in an ndarray."""
@@ -1100,50 +1122,13 @@ def zarr_chunks_and_shards(
 def default_chunks(shape: Sequence[int], element_bytes: int, bytes_max: int) -> list[int]:
     """Chunks of at most so many bytes, where nobody says which."""
 
-class Records:
-    """How far the variables of a file are that grow (core/files/records.h)."""
-
-    def __init__(self, contents: swath.formats.Contents) -> None: ...
-    def follows(self, variable: str) -> bool: ...
-    def is_empty(self) -> bool: ...
-    def rows(self, variable: str) -> int:
-        """Rows that all ranks have written."""
-
-    def dimension_of(self, variable: str) -> str: ...
-    def length(self, dimension: str) -> int:
-        """Rows that every reader sees."""
-
-    def follow(self, contents: swath.formats.Contents, variable: str) -> None:
-        """Count the rows of a variable, too."""
-
-    def begin(self, contents: swath.formats.Contents, variable: str) -> None:
-        """The same of a new variable."""
-
-    def synced(self) -> None: ...
-    def has_rows(self, variable: str, rows: int) -> None:
-        """A variable that has so many rows was written to."""
-
-    def wrote(self, variable: str, rows: int) -> int | None:
-        """
-        A variable has so many rows: the new length of its dimension where that grows, else None.
-        """
-
-    def set_rows(self, variable: str, rows: int) -> None: ...
-    def set_length(self, dimension: str, rows: int) -> None: ...
-    def unfinished(self) -> list[tuple[str, int]]: ...
-    def behind(self, dimension: str, rows: int) -> list[str]: ...
-
 class FileChanges:
     """
     Changes of one open file, which begin with the first one (core/files/file_changes.h).
     """
 
-    def __init__(
-        self, format: str, path: str, *, is_new: bool = False, name: str = "", known: object | None = None
-    ) -> None:
-        """
-        is_new: it has no name yet, so that nobody else changes it. known: returns what its handle knows of it, Contents or the shapes of the variables that it has opened, and its Records or None: where the file `name` holds something else, the first change raises StoreError.
-        """
+    def __init__(self, format: str, path: str, *, is_new: bool = False) -> None:
+        """is_new: it has no name yet, so that nobody else changes it."""
 
     def add(self, array: swath.formats.description.NewArray) -> swath.formats.description.Description: ...
     def set_attributes(self, holder: str, attributes: Mapping[str, Any]) -> None: ...
@@ -1152,16 +1137,8 @@ class FileChanges:
     ) -> swath.formats.description.Description: ...
     def set_length(self, dimension: str, rows: int) -> None: ...
     def allocate(self, variable: str) -> swath.formats.description.Description: ...
-    def written(self, variable: str) -> None:
-        """Rows that extend gave room for are written: others may read them."""
-
     def contents(self) -> swath.formats.Contents:
         """What the file holds now."""
-
-    def moved(self) -> tuple[bool, bool]:
-        """
-        Whether the last change has moved elements of other variables, and whether another file has the name now, with more in it. Once.
-        """
 
     @property
     def path(self) -> str: ...
@@ -1171,23 +1148,8 @@ class FileChanges:
 
     @property
     def has_begun(self) -> bool: ...
-    @property
-    def has_changed(self) -> bool:
-        """Whether what it holds has, since the last sync."""
-
-    def note_changed(self) -> None: ...
-    def note_synced(self) -> None: ...
-    def note_name(self, path: str) -> None:
-        """Which file has the name that is opened next."""
-
-    def is_replaced(self) -> bool:
-        """Whether another file has it since."""
-
     def refuse_replaced(self, doing: str) -> None:
         """Raise StoreError where it is."""
-
-    def has_name(self, path: str) -> None:
-        """A new file has its name."""
 
     def mark(self) -> Mark:
         """What is changed from now on can be taken back alone."""
@@ -1206,11 +1168,6 @@ class FileChanges:
         Make the file what it was at the mark; without one, at the last checkpoint or commit.
         """
 
-    def take_back(self) -> None:
-        """
-        The same, unless the file is to be removed, or another one has its name.
-        """
-
     def close(self) -> None:
         """
         Take back what was changed since the last checkpoint or commit, and let go of the file.
@@ -1219,9 +1176,94 @@ class FileChanges:
     def __enter__(self) -> FileChanges: ...
     def __exit__(self, *error: object) -> None: ...
 
-class ChunkRoom:
-    """
-    Who gives the coded chunks of one array room in their file, while they are written.
-    """
+class CollectiveFile:
+    """An open file of all its ranks (core/files/collective_file.h)."""
 
-    def __init__(self, changes: FileChanges, variable: str) -> None: ...
+    def __init__(self, comm: Comm, format: str, given: dict[str, Any]) -> None:
+        """
+        Open what moves its bytes. `given`: path, final_path, number, may_write, how, new_file, minds_name, contents.
+        """
+
+    @property
+    def path(self) -> str:
+        """Where it is: under another name as long as it is not complete."""
+
+    @property
+    def is_new(self) -> bool:
+        """Whether it has not got its name yet."""
+
+    @property
+    def is_closed(self) -> bool: ...
+    @property
+    def file(self) -> File:
+        """What moves its bytes."""
+
+    @property
+    def changes(self) -> FileChanges: ...
+    def learn(self, learning: Learning) -> None:
+        """What the operations of its arrays teach."""
+
+    def make_array(self, form: ArrayForm, chunks: CodedArray | None, fill: bytes, given: dict[str, Any]) -> StoredArray:
+        """
+        An array that the caller describes. `given`: path, can_grow, may_get_chunk_places, is_new.
+        """
+
+    def note_written(self, array: StoredArray) -> None:
+        """Elements of it are about to be written."""
+
+    def known_rows(self, variable: str) -> int | None:
+        """
+        How many rows it has for this handle; None where it does not grow, or has not yet.
+        """
+
+    def take_new_lengths(self) -> dict[str, int]:
+        """
+        The dimensions that are longer since this was asked last, and how long.
+        """
+
+    def refuse_closed(self, doing: str) -> None: ...
+    def refuse_changing(self, doing: str) -> None: ...
+    def add(self, words: str, make: Callable[[], Any]) -> swath.formats.description.Description:
+        """
+        Add the NewArray that `make` returns on rank 0; its description. `words`: what ranks compare.
+        """
+
+    def set_attributes(self, words: str, holder: str, make: Callable[[], Any]) -> None:
+        """
+        Add, replace or remove (None) the attributes that `make` returns on rank 0.
+        """
+
+    def rows_to_append_to(self, array: StoredArray) -> int:
+        """
+        How many rows an array has. Raise ArgumentError where it does not grow.
+        """
+
+    def append(
+        self,
+        rows: Sequence[tuple[StoredArray, int]],
+        write: Callable[[list[int]], bool | None],
+        *,
+        writes_all: bool = True,
+    ) -> None:
+        """
+        Have `write(first)` write the next rows of arrays, so many of each: `first` has the first of each array. It raises nothing; it returns None, or where it failed whether all ranks know: then the arrays are as long as before. `writes_all`: every element is written.
+        """
+
+    def finish_started(self) -> None:
+        """Wait for what its arrays do in the background."""
+
+    def sync(self) -> None: ...
+    def complete_records(self) -> None:
+        """Let every dimension have all rows that any variable has."""
+
+    def refuse_lost_writes(self) -> None: ...
+    def stop(self, is_alone: bool) -> bool:
+        """Wait until nobody uses an array of it. False: it was closed meanwhile."""
+
+    def complete(self) -> None:
+        """It is on the medium, under its name."""
+
+    def take_back(self) -> None:
+        """Remove it, or what was added to it."""
+
+    def release(self) -> None: ...

@@ -1,10 +1,10 @@
-"""A sync of several ranks: how often they meet, and that all hear what one of them meets."""
+"""A sync of several ranks: what stays, and that all hear what one of them meets.
+
+How often they meet: core/files/collective_file_test.cc.
+"""
 
 from __future__ import annotations
 
-import threading
-from collections import defaultdict
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,7 @@ import pytest
 
 import swath
 from swath.errors import StoreError
-from swath.formats.changes import FileChanges
-from swath.ranks.ranks import Ranks
 from swath.simulated import run_ranks
-
-AgreedBy = Callable[[Callable[[], None]], list[str]]
 
 
 @pytest.fixture
@@ -34,64 +30,29 @@ def of_two_variables(tmp_path: Path) -> Path:
     return tmp_path / "a.nc"
 
 
-@pytest.fixture
-def agreed_by(monkeypatch: pytest.MonkeyPatch) -> AgreedBy:
-    """Call something on a rank, and return the first word of each agreement that it takes."""
-    seen: dict[int, list[str]] = defaultdict(list)  # of a rank, which is a thread
-    agree = Ranks.agree
-
-    def recorded(self: Ranks, call: str, *arguments: Any, **options: Any) -> bool:
-        seen[threading.get_ident()].append(call.split(maxsplit=1)[0])
-        return agree(self, call, *arguments, **options)
-
-    def agreed(call: Callable[[], None]) -> list[str]:
-        seen[threading.get_ident()].clear()
-        call()
-        return list(seen[threading.get_ident()])
-
-    monkeypatch.setattr(Ranks, "agree", recorded)
-    return agreed
-
-
-@pytest.mark.parametrize("nodes", [1, 2])
-@pytest.mark.parametrize("ranks", [2, 3])
-def test_a_sync_where_only_elements_were_written_is_one_agreement(path, agreed_by, ranks, nodes):
-    rows = swath.Distribution((swath.Block(), swath.Whole()), grid=(ranks, 1))
-
-    def work(comm: Any) -> list[str]:
-        with swath.open(path, mode="r+", comm=comm) as a:
-            a.write(np.ones(rows.local_shape(a.shape, comm.rank)), rows)
-            return agreed_by(a.sync)
-
-    assert run_ranks(ranks, work, nodes=nodes) == [["sync"]] * ranks
-    assert np.load(path).min() == 1
-
-
 @pytest.mark.parametrize("nodes", [1, 2])
 @pytest.mark.parametrize("seed", range(4))
-def test_a_sync_of_changes_ends_when_they_stay(of_two_variables, agreed_by, nodes, seed):
-    def work(comm: Any) -> list[str]:
+def test_changes_stay_when_the_file_is_synced(of_two_variables, nodes, seed):
+    def work(comm: Any) -> None:
         with swath.open_file(of_two_variables, mode="r+", comm=comm) as file:
             file.attributes["title"] = "changed"
-            return agreed_by(file.sync)
+            file.sync()
 
-    assert run_ranks(3, work, nodes=nodes, seed=seed) == [["sync", "keep"]] * 3
+    run_ranks(3, work, nodes=nodes, seed=seed)
     with swath.open_file(of_two_variables) as file:
         assert file.attributes["title"] == "changed"
 
 
 @pytest.mark.parametrize("nodes", [1, 2])
-def test_changes_that_cannot_stay_are_the_same_error_on_all_ranks(of_two_variables, monkeypatch, nodes):
-    def refuse(self: FileChanges) -> None:
-        raise StoreError(f"{self.path}: no room", 28)
-
+def test_changes_that_cannot_stay_are_the_same_error_on_all_ranks(of_two_variables, nodes):
     def work(comm: Any) -> str:
         file = swath.open_file(of_two_variables, mode="r+", comm=comm)
         file.attributes["title"] = "lost"
-        monkeypatch.setattr(FileChanges, "commit", refuse)
-        with pytest.raises(StoreError, match=r"rank 0: .*a\.nc: no room") as raised:
+        if comm.rank == 0:
+            of_two_variables.rename(of_two_variables.with_name("b.nc"))
+        with pytest.raises(StoreError, match=r"rank 0: sync .*a\.nc: .* has lost its name") as raised:
             file.sync()
-        with pytest.raises(StoreError, match="no room"):
+        with pytest.raises(StoreError, match="has lost its name"):
             file.close()
         return str(raised.value)
 

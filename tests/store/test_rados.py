@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -16,7 +17,7 @@ import pytest
 import ceph
 import swath
 from mpi_runs import run_well
-from swath.store import atomic_file
+from swath.files.stored_array import StoredArray
 
 pytestmark = ceph.needs_cluster
 
@@ -68,16 +69,16 @@ def test_a_creation_that_fails_leaves_nothing(path: str) -> None:
     assert "a_creation_that_fails" not in ceph.rados("ls")
 
 
-def test_an_interrupt_after_the_name_was_given_takes_nothing_back(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_of_a_close_comes_when_the_file_has_its_name(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with swath.create(path, (100,), "f8") as a:
         a.write(np.zeros(100))
-    complete = atomic_file.AtomicFile.complete
+    leave_loops = StoredArray.leave_loops
 
-    def complete_and_stop(self: atomic_file.AtomicFile) -> None:
-        complete(self)
-        raise KeyboardInterrupt
+    def leave_and_interrupt(self: StoredArray, why: str) -> None:
+        leave_loops(self, why)
+        os.kill(os.getpid(), signal.SIGINT)
 
-    monkeypatch.setattr(atomic_file.AtomicFile, "complete", complete_and_stop)
+    monkeypatch.setattr(StoredArray, "leave_loops", leave_and_interrupt)
     a = swath.create(path, (100,), "f8", overwrite=True)
     a.write(np.ones(100))
     with pytest.raises(KeyboardInterrupt):

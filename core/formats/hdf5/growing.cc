@@ -3,6 +3,7 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include "base/error.h"
@@ -20,6 +21,8 @@
 
 namespace swath::formats::hdf5 {
 namespace {
+
+std::atomic<bool (*)()> filter_provider = nullptr;
 
 constexpr int64_t kKeptBlock = int64_t{16} << 10;
 constexpr size_t kLookedUpMax = 8;  // up to this many chunks are looked up one by one, instead of a list of all
@@ -46,10 +49,10 @@ void with_filters(const std::string& name, hid_t dataset, const Work& work) {
   } catch (const CallError&) {
     const std::string missing = missing_filters(dataset);
     if (missing.empty()) throw;
-    throw Error(ErrorKind::kUnsupported,
-                name + ": HDF5 needs filter " + missing +
-                    " for its chunks, and has it not: pip install hdf5plugin, which has most of those that are "
-                    "registered, or name the folder of the filter in HDF5_PLUGIN_PATH");
+    throw MissingFilter(ErrorKind::kUnsupported,
+                        name + ": HDF5 needs filter " + missing +
+                            " for its chunks, and has it not: pip install hdf5plugin, which has most of those that are "
+                            "registered, or name the folder of the filter in HDF5_PLUGIN_PATH");
   }
 }
 
@@ -242,6 +245,13 @@ Handle growing_dataset(const OpenFile& file, const std::string& variable) {
 }
 
 }  // namespace
+
+void set_filter_provider(bool (*provide)()) { filter_provider = provide; }
+
+bool provide_filters() {
+  const auto provide = filter_provider.load();
+  return provide != nullptr && provide();
+}
 
 Description extend(ChangedFile& changed, const std::string& variable, const NewRows& wanted, const Seen& seen) {
   const int64_t rows = wanted.rows;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "chunks/new_chunk.h"
 #include "formats/description.h"
 #include "formats/format.h"
@@ -14,6 +15,27 @@
 #include "formats/hdf5/scales.h"
 
 namespace swath::formats::hdf5 {
+
+// HDF5 codes chunks, and has not the filter.
+class MissingFilter final : public Error {
+ public:
+  using Error::Error;
+};
+
+// What registers further filters with the library; returns false where there are none.
+void set_filter_provider(bool (*provide)());
+bool provide_filters();
+
+// Does `work` once more where it needs a filter that is registered only then. No lock of the library is held then.
+template <typename Work>
+auto with_provided_filters(const Work& work) {
+  try {
+    return work();
+  } catch (const MissingFilter&) {
+    if (!provide_filters()) throw;
+  }
+  return work();
+}
 
 struct NewRows {
   int64_t rows = 0;

@@ -146,13 +146,14 @@ class EditedFile final : public ReadFile {
   Description extend(const std::string& variable, int64_t rows, std::optional<int64_t> written_from) override {
     contents();
     const SeenArrays seen = seen_of(variable);
-    return hdf5::extend(changed_, variable, {rows, written_from}, seen.empty() ? Seen{} : seen.begin()->second);
+    const Seen known = seen.empty() ? Seen{} : seen.begin()->second;
+    return with_provided_filters([&] { return hdf5::extend(changed_, variable, {rows, written_from}, known); });
   }
 
   // A dimension without a name belongs to one variable, which already has its length.
   void set_length(const std::string& dimension, int64_t rows) override {
     if (dimension.starts_with(':')) return;
-    hdf5::set_length(changed_, dimension, rows, dimensions_);
+    with_provided_filters([&] { hdf5::set_length(changed_, dimension, rows, dimensions_); });
     if (contents_) contents_->set_length(dimension, rows);
   }
 

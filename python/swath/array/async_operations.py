@@ -212,7 +212,7 @@ class AsyncOperations:
 
     dtype: np.dtype[Any]
     path: str
-    _core: _core.Array
+    _core: _core.OpenArray
     _ranks: Ranks
     _stored: StoredArray
 
@@ -301,7 +301,7 @@ class AsyncOperations:
         """Begin what is requested, or do it now where it may not run in the background. Collective, unless alone."""
         is_alone = participants.alone or self._ranks.size == 1
         if not self._core.may_run_in_background(request.direction) or (
-            request.direction == "write" and self._stored.relocation() is not None
+            request.direction == "write" and self._stored.has_absent_chunks
         ):
             if participants.loop and not is_alone:
                 # Is everybody there?

@@ -29,7 +29,7 @@ class DescribedArray(XarrayNames[tuple[str, ...], StoredAttributes]):
     dtype: np.dtype[Any]
     path: str
     variable: str | None
-    _core: _core.Array
+    _core: _core.OpenArray
     _stored: StoredArray
     _shared: Request | None
 

@@ -459,7 +459,7 @@ class Array(DescribedArray, LastOperation, NumpyProtocol, Iterating):
         self, request: Request, parts_of: Callable[[_core.Operation], list[Part]], *, alone: bool = False
     ) -> list[Part]:
         operation, parts = self._prepared(request, parts_of, alone=alone)
-        if isinstance(request.distribution, Places) and request.direction == "write" and self._stored.relocation():
+        if isinstance(request.distribution, Places) and request.direction == "write" and self._stored.has_absent_chunks:
             with self._agreed_errors():
                 placing = self._placing
                 self._stored.write(placing.nothing(request), placing.without_memory())
@@ -483,7 +483,7 @@ class Array(DescribedArray, LastOperation, NumpyProtocol, Iterating):
     ) -> _core.Execution:
         if operation.direction == "write":
             return self._stored.write(operation, parts, library, watched)
-        return self._core.execute(operation, parts, watched, library, None)
+        return self._core.execute(operation, parts, watched, library)
 
     def _library_access(self, request: Request, parts: list[Part]) -> Callable[[], None]:
         """Return what moves the parts by the format's own library."""

@@ -112,8 +112,7 @@ def _add(file: File, part: Part | TextPart) -> None:
     made = file._file.add(f"add {new.name}", lambda: wanted)
     if rows is not None:
         array = file[made.variable or ""]
-        array._stored.file.extend(array._stored, rows, f"give {new.name} of {file.path} {rows} rows")
-        array._stored.file.rows_written(made.variable or "", rows)
+        file._file.give_rows(array._stored, rows)
 
 
 def _along(base: Base, part: Part | TextPart) -> Any:

@@ -1,10 +1,10 @@
-"""The core's file under an open file: its engine, the streams of its target, its profile and what that learns."""
+"""What an open file of the core is opened with: its engine, the streams of its target, and its profile."""
 
 from __future__ import annotations
 
 import os
 
-from swath import _core, formats
+from swath import _core
 from swath.base.lock_timeout import lock_seconds
 from swath.files.open_options import OpenOptions
 from swath.ranks import compared
@@ -20,21 +20,17 @@ def throttle_of(path: str, options: OpenOptions, ranks: Ranks) -> throttle.Throt
     return throttle.throttle_for(path, engine, options.streams, coordinator)
 
 
-def open_core_file(path: str, file_format: str, options: OpenOptions, limited: throttle.Throttle | None) -> _core.File:
-    """Open what moves the bytes of a file, or of a folder of chunks; `limited` limits its streams."""
+def file_options(path: str, options: OpenOptions, limited: throttle.Throttle | None) -> _core.FileOptions:
+    """Return what moves the bytes of a file, or of a folder of chunks; `limited` limits its streams."""
     engine = compared.effective_engine(options.engine)
     lock_timeout = lock_seconds(options.lock_timeout)
     servers = throttle.of_servers(path, options.streams)
     if servers is not None:
         scope, limits = servers
-        given = _core.FileOptions(engine, throttle=limits, lock_timeout=lock_timeout, server_scope=scope)
-    elif limited is None:
-        given = _core.FileOptions(engine, lock_timeout=lock_timeout)
-    else:
-        given = _core.FileOptions(engine, limited.tokens, limited.limits, lock_timeout)
-    if formats.is_folder(file_format):
-        return _core.open_folder(path, given)
-    return _core.open_file(path, options.mode, given)
+        return _core.FileOptions(engine, throttle=limits, lock_timeout=lock_timeout, server_scope=scope)
+    if limited is None:
+        return _core.FileOptions(engine, lock_timeout=lock_timeout)
+    return _core.FileOptions(engine, limited.tokens, limited.limits, lock_timeout)
 
 
 def learning_of(core: _core.File, options: OpenOptions) -> _core.Learning:

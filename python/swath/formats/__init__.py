@@ -8,17 +8,15 @@ Values are the stored ones: byte order kept, nothing scaled, nothing masked. reg
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from swath import _core
 from swath.base import stored_path
-from swath.errors import ArgumentError, ExistsError, UnsupportedError
+from swath.errors import ArgumentError, UnsupportedError
 from swath.formats import (
     hdf5,
     hdf5_filters,
@@ -28,7 +26,7 @@ from swath.formats import (
     zarr_texts,
 )
 from swath.formats.changes import FileChanges, repair
-from swath.formats.contents import Attributes, Contents, Group, typed
+from swath.formats.contents import Contents, Group, typed
 from swath.formats.default_chunks import default_chunks
 from swath.formats.description import (
     DIMENSIONS_MAX,
@@ -90,13 +88,11 @@ __all__ = [
     "NewFile",
     "StridedLayout",
     "TiledLayout",
-    "add",
     "allocate",
-    "changes_of",
+    "as_described",
     "check_changeable",
     "check_codecs",
     "checked_path",
-    "chunk_room",
     "contents",
     "contents_of_many",
     "create_array",
@@ -105,7 +101,6 @@ __all__ = [
     "describe_many",
     "describe_seen",
     "differs_in_byte_order_only",
-    "extend",
     "finish",
     "format_for",
     "format_of",
@@ -116,15 +111,16 @@ __all__ = [
     "is_folder",
     "library_read",
     "library_write",
+    "may_get_chunk_places",
+    "name_in_core",
     "new_array",
     "new_chunks",
     "recognised",
     "refusals",
     "refusals_of_array",
-    "set_attributes",
-    "set_length",
     "start",
     "take_objects",
+    "to_add",
     "warn_of_raw",
     "write_texts",
 ]
@@ -363,59 +359,19 @@ def refusals_of_array(format: str, new: NewArray) -> list[str]:  # noqa: A002
     return refused([("", lambda: (npy if kind == "npy" else raw).check(new))])
 
 
-def changes_of(format: str, path: str, **how: Any) -> FileChanges:  # noqa: A002
-    """Return the changes of an open file, which begin with the first one. `how`: see `_core.FileChanges`."""
-    return FileChanges("hdf5" if has_filters(format) else kind_of(format), path, **how)
+def name_in_core(format: str) -> str:  # noqa: A002
+    """Return the name by which the core knows the format of an existing file: netCDF-4 is HDF5 there."""
+    return "hdf5" if has_filters(format) else kind_of(format)
 
 
-def add(format: str, changes: FileChanges, new: NewArray) -> Description:  # noqa: A002
-    """Add a variable to an existing file. Raises ExistsError, ArgumentError; then the file is as it was."""
-    mark = changes.mark()
-    with _named(changes.path):
-        made = of_files(format).add(changes, new)
-        try:
-            return _as_asked(made, new)
-        except BaseException:
-            changes.undo(mark)
-            raise
+def to_add(format: str, changes: FileChanges, new: NewArray) -> NewArray:  # noqa: A002
+    """Return an array that an existing file gets in the words of the core. Raises ArgumentError."""
+    return of_files(format).to_add(changes, new)
 
 
-@contextlib.contextmanager
-def _named(path: str) -> Iterator[None]:
-    """Add the file to errors about arguments."""
-    try:
-        yield
-    except (ArgumentError, ExistsError) as error:
-        if path in str(error):
-            raise
-        words = f"{path}: {error}"
-        raise (ExistsError(words, error.errno) if isinstance(error, ExistsError) else ArgumentError(words)) from None
-
-
-def set_attributes(format: str, changes: FileChanges, holder: str, attributes: Attributes) -> None:  # noqa: A002
-    """Add or replace attributes of the file (""), a group or a variable; None removes one."""
-    with _named(changes.path):
-        of_files(format).set_attributes(changes, holder, attributes)
-
-
-def extend(
-    format: str,  # noqa: A002
-    changes: FileChanges,
-    variable: str,
-    rows: int,
-    *,
-    written_from: int | None = None,
-) -> Description:
-    """Allocate this many rows of a variable, and return their positions; the caller writes from `written_from` on."""
-    return of_files(format).extend(changes, variable, rows, written_from=written_from)
-
-
-def set_length(format: str, changes: FileChanges, dimension: str, rows: int) -> None:  # noqa: A002
-    """Give the dimension, "group/time", this many rows, for every variable along it and every reader.
-
-    The dimension of a variable without names of dimensions is ":group/variable".
-    """
-    of_files(format).set_length(changes, dimension, rows)
+def as_described(found: Description) -> Description:
+    """Return an array of an open file that the core has described as Python has it."""
+    return zarr.described(found) if found.format == "zarr" else found
 
 
 def finish(format: str, path: str) -> None:  # noqa: A002
@@ -514,12 +470,12 @@ def describe_again(description: Description, path: str | None = None) -> Descrip
     return describe_seen(path or description.path, description.format, description.variable, description)
 
 
-def chunk_room(description: Description, changes: FileChanges) -> _core.ChunkRoom | None:
+def may_get_chunk_places(description: Description) -> bool:
     """Return the allocator of coded chunks in the array's file; None if chunks are files, or not coded."""
     layout = description.layout
     in_one_file = isinstance(layout, CodedLayout) and isinstance(layout.places, ChunkTable)
-    may_be_coded = description.format == "hdf5" and bool(description.stored_shape)  # when it has its full length
-    return _core.ChunkRoom(changes, description.variable or "") if in_one_file or may_be_coded else None
+    # Once it is as long as it says its chunks may be coded.
+    return in_one_file or (description.format == "hdf5" and bool(description.stored_shape))
 
 
 def library_read(description: Description, index: tuple[slice | int, ...]) -> npt.NDArray[Any]:

@@ -6,7 +6,7 @@ import dataclasses
 
 from swath.formats import hdf5
 from swath.formats.description import Description, NewArray
-from swath.formats.hdf5 import add, contents, describe, describe_many, extend, set_attributes, set_length
+from swath.formats.hdf5 import add, contents, describe, describe_many, extend, set_attributes, set_length, to_add
 from swath.formats.new_file import NewFile
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "set_attributes",
     "set_length",
     "start",
+    "to_add",
 ]
 
 FLAVOUR = "netcdf4"

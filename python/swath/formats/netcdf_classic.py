@@ -25,6 +25,7 @@ refusals = _core_format.refusals
 set_attributes = _core_format.set_attributes
 set_length = _core_format.set_length
 start = _core_format.start
+to_add = _core_format.to_add
 
 
 def matches(file: BinaryIO, size: int) -> bool:

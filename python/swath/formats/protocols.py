@@ -32,6 +32,9 @@ class FormatOfFiles(Format, Protocol):
     def start(self, path: str, flavour: str | None) -> None:
         """Make a new file without variables."""
 
+    def to_add(self, changes: FileChanges, new: NewArray) -> NewArray:
+        """Return an array that a file gets in the words of the core."""
+
     def add(self, changes: FileChanges, new: NewArray) -> Description:
         """Add a variable, with its dimensions and groups, without writing its elements."""
 

@@ -33,14 +33,14 @@ class FormatOfCore:
 
     def describe(self, path: str, variable: str | None = None) -> Description:
         """Return the positions of a variable's bytes; None means the only one."""
-        return self._described(self._opened(path).describe(variable))
+        return self.described(self._opened(path).describe(variable))
 
     def describe_many(
         self, path: str, variables: Sequence[str], seen: Mapping[str, Seen] | None = None
     ) -> list[Description]:
         """Return several variables; the metadata are read once."""
         del seen
-        return [self._described(one) for one in self._opened(path).describe_many(list(variables))]
+        return [self.described(one) for one in self._opened(path).describe_many(list(variables))]
 
     def contents(self, path: str) -> Contents:
         """Return the contents of the file without the elements."""
@@ -69,7 +69,12 @@ class FormatOfCore:
 
     def add(self, changes: FileChanges, new: NewArray) -> Description:
         """Add a variable, with its dimensions. Other variables may have moved: describe them again."""
-        return self._described(changes.add(self._array_for_core(new)))
+        return self.described(changes.add(self.to_add(changes, new)))
+
+    def to_add(self, changes: FileChanges, new: NewArray) -> NewArray:
+        """Return a new array in the form that the core takes. Raises ArgumentError."""
+        del changes
+        return self._array_for_core(new)
 
     def set_attributes(self, changes: FileChanges, holder: str, attributes: Attributes) -> None:
         """Add or replace attributes of the file ("") or a variable; None removes one."""
@@ -77,7 +82,7 @@ class FormatOfCore:
 
     def extend(self, changes: FileChanges, variable: str, rows: int, *, written_from: int | None = None) -> Description:
         """Return the positions of this many rows of a variable."""
-        return self._described(changes.extend(variable, rows, written_from))
+        return self.described(changes.extend(variable, rows, written_from))
 
     def set_length(self, changes: FileChanges, dimension: str, rows: int) -> None:
         """Give the dimension this many rows, for every variable along it and every reader."""
@@ -91,7 +96,7 @@ class FormatOfCore:
         del path
         return found
 
-    def _described(self, found: Description) -> Description:
+    def described(self, found: Description) -> Description:
         """Convert the core's description of an array to Python's types."""
         return found
 

@@ -66,17 +66,13 @@ class ZarrOfCore(FormatOfCore):
             arrays.append(dataclasses.replace(bare, codecs=()) if coded is None else coded)
         return found + _core.format_refusals(self.name, NewFile(new.flavour, tuple(groups), tuple(arrays)))
 
-    def add(self, changes: FileChanges, new: NewArray) -> Description:
-        """Add an array, and missing groups of its name; no chunk is stored.
-
-        If a dimension exists already, in the array's group or one above, the array uses it; if the dimension grows, the
-        array gets its length. Raises ArgumentError if the name exists, or if lengths differ.
-        """
+    def to_add(self, changes: FileChanges, new: NewArray) -> NewArray:
+        """Return an array that a store gets in the words of the core. Raises ArgumentError for another version."""
         if new.flavour is not None:
             version = changes.contents().version
             if version != f"Zarr {new.flavour[1:]}":
                 raise ArgumentError(f"{changes.path}: the store has version {version[5:]}, and so have its arrays")
-        return super().add(changes, new)
+        return super().to_add(changes, new)
 
     def _array_for_core(self, new: NewArray) -> NewArray:
         codecs = None if new.dtype.hasobject else asked_codecs(new.codecs, new.dtype.itemsize)
@@ -95,7 +91,7 @@ class ZarrOfCore(FormatOfCore):
             },
         )
 
-    def _described(self, found: Description) -> Description:
+    def described(self, found: Description) -> Description:
         """Convert the core's description to Python's types, for an array that Swath or zarr-python reads."""
         plain = dataclasses.replace(found, attributes=_plain(found.attributes))
         return zarr_library.described(plain) if isinstance(found.layout, LibraryLayout) else plain
@@ -178,9 +174,11 @@ contents_to_change = _core_format.contents_to_change
 create = _core_format.create
 create_file = _core_format.create_file
 describe = _core_format.describe
+described = _core_format.described
 describe_many = _core_format.describe_many
 extend = _core_format.extend
 refusals = _core_format.refusals
 set_attributes = _core_format.set_attributes
 set_length = _core_format.set_length
 start = _core_format.start
+to_add = _core_format.to_add

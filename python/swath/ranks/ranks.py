@@ -80,6 +80,14 @@ class Ranks:
         self.agree("" if error else call, error)
         return result  # type: ignore[return-value]
 
+    def throwing_alike(self, call: Callable[[], T]) -> T:
+        """Make a collective call of the core, whose errors all ranks raise together."""
+        try:
+            return call()
+        except Error as error:
+            self.have_agreed(error)
+            raise
+
     def any_rank(self, call: str, work: Callable[[], bool]) -> bool:
         """Run `work` on each rank, and return whether it returned True on any rank. Collective."""
         result, error = self._outcome_of(work)

@@ -17,7 +17,6 @@ from swath.array.file import File
 from swath.array.open_array import Array
 from swath.errors import ArgumentError
 from swath.formats.contents import Contents
-from swath.formats.signals import uninterrupted
 from swath.xarray.encoding import EncodedGroup, EncodedVariable
 from swath.xarray.existing_variables import refuse_other_encoding, without_fill
 from swath.xarray.written import Written, values_for, write_blocks
@@ -32,14 +31,9 @@ class Appended(NamedTuple):
     """The row of the array for its own first row."""
 
     @property
-    def last(self) -> int:
-        """Return the number of rows of the array afterwards."""
-        return self.first + int(self.variable.data.shape[0])
-
-    @property
-    def words(self) -> str:
-        """Return a description for other ranks and for messages."""
-        return f"append {self.last - self.first} rows to {self.array.path}:{self.array.variable}"
+    def records(self) -> int:
+        """Return how many rows are appended."""
+        return int(self.variable.data.shape[0])
 
 
 def rows_of(file: File, groups: Sequence[EncodedGroup], dimension: str) -> list[Appended]:
@@ -69,22 +63,12 @@ def others(file: File, groups: Sequence[EncodedGroup], dimension: str) -> list[E
 
 
 def append(file: File, appended: Sequence[Appended], budget: int) -> None:
-    """Append the result of `rows_of`, within `budget` bytes. After an error, the file has its old rows."""
-    opened = file._file
-    begun: list[Appended] = []
-    try:
-        for one in appended:
-            begun.append(one)
-            opened.extend(one.array._stored, one.last, one.words, written_from=one.first)
+    """Append what `rows_of` returned, within `budget` bytes. Where that fails, the file has the rows that it had."""
+
+    def write(_first: list[int]) -> None:
         write_blocks([Written(one.array, one.variable.data, one.first) for one in appended], budget)
-    except BaseException:
-        with uninterrupted():
-            for one in reversed(begun):
-                opened.undo_extend(one.array._stored, one.first, f"{one.words}: taken back")
-        raise
-    with uninterrupted():
-        for one in appended:
-            opened.rows_written(one.array.variable or "", one.last)
+
+    file._file.append([(one.array._stored, one.records) for one in appended], write, is_long=True)
 
 
 # ---- What is appended ------------------------------------------------------------------------------------------------
@@ -109,7 +93,7 @@ def _appended(file: File, group: EncodedGroup, dimension: str) -> Iterator[Appen
                 'written: write it as a whole with mode="a" before, or leave it out'
             )
         array = file[name]
-        first = file._file.rows_to_append_to(array._stored, f"append to {name} of {file.path}")
+        first = file._file.rows_to_append_to(array._stored)
         yield Appended(array, _fitting(array, variable), first)
 
 

@@ -15,7 +15,6 @@ import xarray as xr
 
 from swath import formats
 from swath.array.file import File
-from swath.array.open_array import Array
 from swath.array.opening import create_whole_file, open_file
 from swath.errors import ArgumentError, ExistsError
 from swath.xarray import append
@@ -181,16 +180,10 @@ def _made(file: File, group: EncodedGroup, variable: EncodedVariable) -> Written
     shape = (None, *data.shape[1:]) if group.grows(variable) else data.shape
     array = file.create(name, shape, data.dtype, **variable.options)
     if group.grows(variable) and array.shape[0] < data.shape[0]:
-        _grow(array, data.shape[0])
+        file._file.give_rows(array._stored, data.shape[0])
     if array.shape != data.shape:
         raise ArgumentError(
             f"{file.path}: {name} has the shape {data.shape}, and its dimensions in the file have {array.shape}: give "
             "it as many rows, or other names of dimensions"
         )
     return Written(array, data)
-
-
-def _grow(array: Array, rows: int) -> None:
-    """Give a new array this many rows, which must all be written."""
-    array._stored.file.extend(array._stored, rows, f"give {array.variable} of {array.path} {rows} rows")
-    array._stored.file.rows_written(array.variable or "", rows)

@@ -31,6 +31,7 @@ from swath.formats.hdf5.changing import (
     set_attributes,
     set_length,
     start,
+    to_add,
 )
 from swath.formats.hdf5.extent import grow
 from swath.formats.hdf5.reading import contents, describe, describe_many
@@ -57,5 +58,6 @@ __all__ = [
     "set_attributes",
     "set_length",
     "start",
+    "to_add",
     "write_texts",
 ]

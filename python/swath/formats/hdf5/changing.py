@@ -8,16 +8,13 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
-from collections.abc import Callable, Iterator
-from typing import TypeVar
+from collections.abc import Iterator
 
-from swath.errors import ArgumentError, UnsupportedError
+from swath.errors import ArgumentError
 from swath.formats import hdf5_filters
 from swath.formats.changes import FileChanges
 from swath.formats.description import ChunkedLayout, Description, NewArray
 from swath.formats.through_core import FormatOfCore
-
-Changed = TypeVar("Changed")
 
 FLAVOURS: tuple[str, ...] = ("netcdf4",)
 
@@ -59,31 +56,11 @@ class Hdf5OfCore(FormatOfCore):
         if not isinstance(layout, ChunkedLayout) or not (description.stored_shape or (layout.offsets < 0).any()):
             return description
         with _own(description.path) if changes is None else contextlib.nullcontext(changes) as used:
-            return self._described(used.allocate(description.variable or ""))
-
-    def extend(self, changes: FileChanges, variable: str, rows: int, *, written_from: int | None = None) -> Description:
-        """Return the positions of this many rows of a variable."""
-        add_rows = super().extend
-        return _with_plugins(lambda: add_rows(changes, variable, rows, written_from=written_from))
-
-    def set_length(self, changes: FileChanges, dimension: str, rows: int) -> None:
-        """Give the dimension this many rows, for every variable along it and every reader."""
-        make_longer = super().set_length
-        _with_plugins(lambda: make_longer(changes, dimension, rows))
+            return self.described(used.allocate(description.variable or ""))
 
     def _array_for_core(self, new: NewArray) -> NewArray:
         """Return the array with the core's codecs for the user's names."""
         return dataclasses.replace(new, codecs=hdf5_filters.asked_codecs(new.codecs, new.dtype.itemsize))
-
-
-def _with_plugins(change: Callable[[], Changed]) -> Changed:
-    """Make a change in which HDF5 may code chunks: if it lacks the filter, use those of hdf5plugin."""
-    try:
-        return change()
-    except UnsupportedError as error:
-        if "HDF5 needs filter" not in str(error) or not hdf5_filters.register_plugins():
-            raise
-    return change()
 
 
 @contextlib.contextmanager
@@ -104,3 +81,4 @@ refusals = _core_format.refusals
 set_attributes = _core_format.set_attributes
 set_length = _core_format.set_length
 start = _core_format.start
+to_add = _core_format.to_add
