@@ -17,7 +17,7 @@ from installed_library import prefix_for, run
 from kills import killed
 from tree import PROGRAMS
 
-KILLS = int(os.environ.get("SWATH_LANGUAGE_KILLS", "6"))
+KILLS = int(os.environ.get("SWATH_LANGUAGE_KILLS", "4"))
 """How many kills a case has, spread over all calls that change files."""
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(installed_library.BUILD_SECONDS_MAX + 100)]
