@@ -15,10 +15,12 @@ FILTERS = ("gzip", 1, True)
 
 def first_variable(shape: tuple[int, ...]) -> npt.NDArray[np.float32]:
     """Return the elements of variable 0, as program/frame.c makes them; variable v has v more."""
-    i = np.arange(int(np.prod(shape)), dtype=np.uint64)
-    noise = ((i * np.uint64(2654435761)) & np.uint64(0xFFFFFFFF)) >> np.uint64(26)
+    i = np.arange(int(np.prod(shape)), dtype=np.uint32)
+    mixed = i * np.uint32(2654435761)
+    mixed = (mixed ^ mixed >> np.uint32(15)) * np.uint32(2246822519)
+    noise = (mixed ^ mixed >> np.uint32(13)) >> np.uint32(20)
     slope = (i % 1000).astype(np.float32) / np.float32(8)
-    return (slope + noise.astype(np.float32) / np.float32(64)).reshape(shape)
+    return (slope + noise.astype(np.float32) / np.float32(4096)).reshape(shape)
 
 
 def check(path: str, variables: int, shape: tuple[int, ...], compresses: bool) -> None:
