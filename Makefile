@@ -42,7 +42,7 @@ C_OF_BENCHMARKS := $(filter %.c %.h,$(BENCHMARKS))
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: .FORCE help setup demo modelled-disk wheel sdist rados-packages rados-test test test-all test-cpp test-py test-py-slow test-py-all sanitize sanitize-threads run-sanitized-threads build-tests mpi-io-suites lint lint-py lint-cpp stubs format docs bench clean
+.PHONY: .FORCE help setup demo bench-packages modelled-disk wheel sdist rados-packages rados-test test test-all test-cpp test-py test-py-slow test-py-all sanitize sanitize-threads run-sanitized-threads build-tests mpi-io-suites lint lint-py lint-cpp stubs format docs bench clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*  ## \(.*\)/  make \1|\2/p' Makefile | column -t -s '|'
@@ -94,6 +94,9 @@ demo: $(VENV)/.installed  ## read a real file in every distribution, and see wha
 
 bench: setup  ## measure, beside the peers
 	python -m swath_bench
+
+bench-packages:  ## the libraries that `swath bench simulation` measures beside Swath, where apt-get may install them
+	@tools/system-packages.sh $(PYTHON) for-benchmarks
 
 docs: setup | build  ## the documentation in build/docs: a warning or a link that leads nowhere is an error
 	python -m sphinx -q -E -W --keep-going -d build/doctrees -c docs . build/docs

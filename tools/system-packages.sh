@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Looks for the system packages of a build, and installs missing ones by apt-get if that is allowed (root, or
 # sudo without a password). It prints a line for each package that is still missing, with its replacement.
-# Usage: system-packages.sh PYTHON [for-developers]. It fails only if a missing package has no replacement.
+# Usage: system-packages.sh PYTHON [for-developers|for-benchmarks]. It fails only if a missing package has no replacement.
 set -uo pipefail
 
 PYTHON=${1:-python3}
@@ -27,6 +27,14 @@ look_for_developers() {
   command -v ncdump >/dev/null || missing+=(netcdf-bin)
 }
 
+# The peers of `swath bench simulation`: libraries that programs of C write files with.
+look_for_peers() {
+  has_header netcdf.h || missing+=(libnetcdf-dev)
+  pkg-config --exists pnetcdf || missing+=(libpnetcdf-dev)
+  pkg-config --exists hdf5-mpich || missing+=(libhdf5-mpich-dev)
+  pkg-config --exists hdf5-openmpi || missing+=(libhdf5-openmpi-dev)
+}
+
 missing=()
 look() {
   missing=()
@@ -44,7 +52,8 @@ look() {
   has_header nlohmann/json.hpp || missing+=(nlohmann-json3-dev)
   has_header utf8proc.h || missing+=(libutf8proc-dev)
   command -v h5dump >/dev/null || missing+=(hdf5-tools)
-  [[ $WHOM != for-developers ]] || look_for_developers
+  [[ $WHOM == for-users ]] || look_for_developers
+  [[ $WHOM != for-benchmarks ]] || look_for_peers
   command -v ccache >/dev/null || missing+=(ccache)
 }
 
@@ -82,6 +91,8 @@ for package in "${missing[@]}"; do
       echo "setup: $package is missing: Zarr's gzip is refused, HDF5's goes through h5py, one chunk at a time" ;;
     hdf5-tools) echo "setup: hdf5-tools is missing: the test that asks h5dump will be skipped" ;;
     gfortran) echo "setup: gfortran is missing: the Fortran module is not built, its tests will be skipped" ;;
+    libpnetcdf-dev | libhdf5-*-dev | libnetcdf-dev)
+      echo "setup: $package is missing: swath bench simulation leaves out the peers that need it" ;;
     *mpi* | libnetcdff-dev | netcdf-bin) echo "setup: $package is missing: the tests that use it will be skipped" ;;
     ccache) echo "setup: ccache is missing: every checkout compiles all of its sources" ;;
     libgtest-dev) echo "setup: libgtest-dev is missing: the C++ unit tests will be reported as skipped" ;;

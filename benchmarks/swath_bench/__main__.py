@@ -35,6 +35,7 @@ from swath_bench import (
     prefetch,
     redistribute,
     scf,
+    simulation,
     table1,
     threads,
     views,
@@ -68,6 +69,7 @@ BENCHMARKS: dict[str, ModuleType] = {
     "balanced": balanced,
     "scf": scf,
     "mpi-io": mpi_io,
+    "simulation": simulation,
 }
 REPORTS: dict[str, ModuleType] = {"ncio": ncio_report, "madbench": madbench_report, "scf": scf_report}
 """The modules that draw the reports of `--html`."""
@@ -133,6 +135,10 @@ one run; it starts its own ranks. Without a name it runs the first two:
                 Pablo summed them up; on this folder or modelled disks. docs/scf.md
   mpi-io        programs of MPI-IO with and without the drop-in (swath mpi-io): vectors of
                 8 bytes, the types of BTIO, PnetCDF and HDF5, IOR's calls; time and memory
+  simulation    programs of C through the installed library, 4 ranks: 1,000 variables
+                of one block a rank, compressed, beside gathering by netCDF-C and parallel
+                HDF5; 24 variables beside PnetCDF and parallel HDF5; a CYCLIC(1) read
+                from C beside Python. docs/performance.md
 """
 
 EXAMPLES = """\
@@ -155,6 +161,7 @@ examples:
   {prog} balanced --disk p690-scsi,here --computing 0.5,1,2
   {prog} madbench --series must-show --pixels 4096 --json m.json --html m.html
   {prog} mpi-io --cases cyclic,vara --ranks 2 --json mpi-io.json
+  {prog} simulation --prefixes PREFIX,PREFIX --json simulation.json
   {prog} scf --inputs small --ranks 2 --disk p690-raid5 --json s.json --html s.html
 
 Measure on a machine that does nothing else: the table says what the load was.
@@ -239,6 +246,14 @@ def add_arguments(made: argparse.ArgumentParser) -> None:
     group = made.add_argument_group("mpi-io")
     group.add_argument("--mpicc", metavar="PATH", help="of the MPI that is measured (the one beside this Python)")
     group.add_argument("--busy", action="store_true", default=None, help="a loop runs on each core meanwhile")
+    group = made.add_argument_group("simulation", "lists are separated by commas; docs/performance.md")
+    group.add_argument("--variables", type=_count, metavar="N", help="of the case gathered (1000)")
+    group.add_argument(
+        "--prefixes",
+        type=_list_of(str),
+        metavar="LIST",
+        help="folders of cmake --install, one for each MPI (the Swath beside this Python)",
+    )
     _add_shared_arguments(made.add_argument_group("ncio, madbench, zarr, files and copy"))
 
 
@@ -256,7 +271,8 @@ def _add_ncio_arguments(group: Any) -> None:
         "--cases",
         type=names,
         metavar="LIST",
-        help=f"memory and file: c-c,nc-c,c-nc,nc-nc; files: {','.join(files.CASES)}; mpi-io: {','.join(mpi_io.CASES)}",
+        help=f"memory and file: c-c,nc-c,c-nc,nc-nc; files: {','.join(files.CASES)}; mpi-io: {','.join(mpi_io.CASES)}; "
+        f"simulation: {','.join(simulation.CASES)}",
     )
     group.add_argument("--directions", type=names, metavar="LIST", help="write,read")
     group.add_argument(

@@ -11,7 +11,7 @@ import pytest
 
 import installed_library
 from fortran_programs import HERE, parallel
-from installed_library import MPIS, ROOT, Mpi, prefix_for, run, surroundings
+from installed_library import MPIS, Mpi, prefix_for, run, surroundings
 from tree import PROGRAMS
 
 ROWS, COLUMNS, RECORDS = 11, 7, 3
@@ -29,11 +29,20 @@ def program_of_c(folder: Path, mpi: Mpi) -> Path:
     return folder / "everything"
 
 
+def program_of_cpp(folder: Path, mpi: Mpi) -> Path:
+    source = PROGRAMS / "installed/everything.cc"
+    flags = run([prefix_for(mpi) / "bin/swath-config", "--mpi", "--cflags", "--libs"]).split()
+    run([os.environ.get("CXX", "c++"), "-std=c++20", "-Wall", "-Wextra", source, *flags, "-o", folder / "everything"])
+    return folder / "everything"
+
+
 def program_of_fortran(folder: Path, mpi: Mpi) -> Path:
     return parallel(HERE / "everything.f90", folder, mpi)
 
 
-@pytest.mark.parametrize(("language", "build"), [("c", program_of_c), ("fortran", program_of_fortran)])
+@pytest.mark.parametrize(
+    ("language", "build"), [("c", program_of_c), ("cpp", program_of_cpp), ("fortran", program_of_fortran)]
+)
 @pytest.mark.parametrize("mpi", MPIS, ids=lambda mpi: mpi.name)
 def test_files_of_every_format_are_read_by_everybody(mpi: Mpi, tmp_path: Path, language: str, build: object) -> None:
     program = build(tmp_path, mpi)  # type: ignore[operator]
@@ -45,22 +54,6 @@ def test_files_of_every_format_are_read_by_everybody(mpi: Mpi, tmp_path: Path, l
         by_python(folder / language)
         by_ncdump(folder / language)
         by_netcdf_fortran(tmp_path, folder / language)
-
-
-@pytest.mark.parametrize("mpi", MPIS, ids=lambda mpi: mpi.name)
-def test_a_program_of_cpp_dumps_with_the_ranks_of_each_mpi(mpi: Mpi, tmp_path: Path) -> None:
-    xarray = pytest.importorskip("xarray")
-    prefix = prefix_for(mpi)
-    flags = run([prefix / "bin/swath-config", "--mpi", "--cflags", "--libs"]).split()
-    command = [os.environ.get("CXX", "c++"), "-std=c++20", "-DSWATH_EXAMPLE_MPI", ROOT / "examples/dump.cc", *flags]
-    run([*command, "-o", tmp_path / "dump"])
-    step, row, column = np.indices((2, 45, 90))
-    for ranks in (1, 2, 3, 4):
-        for suffix, engine in ((".nc3", "netcdf4"), (".nc4", "netcdf4"), (".zarr", "zarr")):
-            path = tmp_path / f"{ranks}{suffix}"
-            run([*mpi.mpiexec, "-n", ranks, tmp_path / "dump", path, 2], env=surroundings(prefix))
-            with xarray.open_dataset(path, engine=engine, decode_times=False) as found:
-                np.testing.assert_array_equal(found["temperature"], step * 10000 + row * 100 + column)
 
 
 def by_python(files: Path) -> None:

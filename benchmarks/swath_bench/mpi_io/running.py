@@ -99,7 +99,7 @@ def _run(program: Program, cell: Cell, contender: str, options: Options, folder:
         environment = preload.environment(environment, report=True)
     asked = [CASES[cell.case].pattern, cell.access, cell.direction, str(cell.bytes), str(options.repetitions)]
     command = [program.mpiexec, "-n", str(cell.ranks), program.path, *asked, *paths]
-    status, said = _ended(command, environment, options.limit_seconds)
+    status, said = ended(command, environment, options.limit_seconds)
     if status is None:
         return {"refused": f"more than {options.limit_seconds:g} s"}
     if status != 0:
@@ -115,7 +115,7 @@ def _run(program: Program, cell: Cell, contender: str, options: Options, folder:
     return {"repetitions": repetitions, "file_bytes": size, "cached_bytes": cached, "report": report}
 
 
-def _ended(command: list[str], environment: dict[str, str], seconds: float) -> tuple[int | None, str]:
+def ended(command: list[str], environment: dict[str, str], seconds: float) -> tuple[int | None, str]:
     """Run ranks to their end; return their status (None after the time limit) and output. All ranks are ended."""
     job = subprocess.Popen(
         command,

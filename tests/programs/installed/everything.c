@@ -13,22 +13,22 @@ static const int64_t shape[] = {kRows, kColumns};
 static swath_distribution *cyclic, *blocks;
 static double dealt[kRows * kColumns], expected[kRows * kColumns];
 
-static void check(int is_right, const char *path, const char *what) {
+static void check(int is_right, const char* path, const char* what) {
   if (is_right) return;
   fprintf(stderr, "rank %d: %s: not right: %s (%s)\n", rank, path, what, swath_error_message());
   MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-static swath_distribution *rows(int kind, int64_t block) {
+static swath_distribution* rows(int kind, int64_t block) {
   const swath_rule rules[] = {{kind, block}, {SWATH_WHOLE, 0}};
   const int grid[] = {ranks, 1};
-  swath_distribution *made = NULL;
+  swath_distribution* made = NULL;
   check(swath_distribution_create(2, rules, grid, &made) == 0, "", "a distribution");
   return made;
 }
 
 /* Element (y, x) is 100 y + x. */
-static void fill_in(int is_cyclic, double *values) {
+static void fill_in(int is_cyclic, double* values) {
   for (int y = 0; y < kRows; ++y) {
     if ((is_cyclic ? y / 2 % ranks : y / ((kRows + ranks - 1) / ranks)) != rank) continue;
     for (int x = 0; x < kColumns; ++x) *values++ = 100 * y + x;
@@ -36,7 +36,7 @@ static void fill_in(int is_cyclic, double *values) {
 }
 
 /* This rank's rows [first, last) in two boxes, from memory with gaps. */
-static void write_boxes(const char *path, swath_array *array) {
+static void write_boxes(const char* path, swath_array* array) {
   const int64_t first = rank * kRows / ranks, last = (rank + 1) * kRows / ranks;
   const int64_t begins[] = {first, 0, first, 3}, ends[] = {last, 3, last, kColumns};
   int16_t memory[kRows][2 * kColumns] = {{0}};
@@ -44,13 +44,13 @@ static void write_boxes(const char *path, swath_array *array) {
     for (int x = 0; x < kColumns; ++x) memory[y][2 * x] = (int16_t)-(100 * y + x);
   }
   const int64_t gaps[] = {sizeof memory[0], 2 * sizeof(int16_t)};
-  const int64_t *const strides[] = {gaps, gaps};
-  const void *const data[] = {&memory[first][0], &memory[first][6]};
+  const int64_t* const strides[] = {gaps, gaps};
+  const void* const data[] = {&memory[first][0], &memory[first][6]};
   check(swath_write_boxes(array, 2, begins, ends, data, strides) == 0, path, "boxes");
 }
 
-static void dump(const char *path) {
-  swath_file *file;
+static void dump(const char* path) {
+  swath_file* file;
   swath_array *a, *b, *r;
   const char *const names[] = {"y", "x"}, *const of_records[] = {"t", "x"};
   const int64_t chunks[] = {3, 2}, shards[] = {6, 4}, grows[] = {SWATH_UNLIMITED, kColumns};
@@ -68,7 +68,7 @@ static void dump(const char *path) {
   check(swath_set_attribute(file, "b", "units", "text", -1, "K") == 0, path, "units");
   check(swath_write(a, cyclic, NULL, dealt, NULL) == 0, path, "written");
   write_boxes(path, b);
-  swath_distribution *line;
+  swath_distribution* line;
   check(swath_distribution_create(1, &(swath_rule){SWATH_CYCLIC, 1}, &ranks, &line) == 0, path, "a line");
   for (int record = 0; record < kRecords; ++record) {
     float mine[kColumns], *next = mine;
@@ -79,15 +79,15 @@ static void dump(const char *path) {
   check(swath_file_close(file) == 0, path, "closed");
 }
 
-static void dump_one(const char *path) {
-  swath_array *array;
+static void dump_one(const char* path) {
+  swath_array* array;
   check(swath_create_mpi(MPI_COMM_WORLD, path, NULL, 2, shape, "f8", NULL, &array) == 0, path, "created");
   check(swath_write(array, cyclic, NULL, dealt, NULL) == 0, path, "written");
   check(swath_close(array) == 0, path, "closed");
 }
 
 /* Every third row and column from the last on, into memory in the order of Fortran. */
-static void read_steps(const char *path, swath_array *array) {
+static void read_steps(const char* path, swath_array* array) {
   const swath_slice slices[] = {{kRows - 1, SWATH_END, -3}, {kColumns - 1, SWATH_END, -3}};
   const int64_t selected[] = {4, 3}, strides[] = {sizeof(double), 4 * sizeof(double)};
   int64_t local[2];
@@ -102,7 +102,7 @@ static void read_steps(const char *path, swath_array *array) {
   }
 }
 
-static void hear_the_same_error(const char *path, swath_array *array) {
+static void hear_the_same_error(const char* path, swath_array* array) {
   const swath_slice beyond[] = {{0, 50, 1}, {0, SWATH_END, 1}};
   double values[kRows * kColumns];
   char mine[2000] = "", first[2000];
@@ -114,11 +114,11 @@ static void hear_the_same_error(const char *path, swath_array *array) {
   check(strcmp(mine, first) == 0, path, "the same error on all ranks");
 }
 
-static void look(const char *path) {
-  swath_array *array;
+static void look(const char* path) {
+  swath_array* array;
   double values[kRows * kColumns];
   int64_t local[2];
-  char *text;
+  char* text;
   const int kind = strstr(path, ".raw") != NULL
                        ? swath_open_raw_mpi(MPI_COMM_WORLD, path, 2, shape, "f8", "r", NULL, &array)
                        : swath_open_mpi(MPI_COMM_WORLD, path, strstr(path, ".npy") ? NULL : "a", "r", NULL, &array);
@@ -133,7 +133,7 @@ static void look(const char *path) {
   check(swath_close(array) == 0, path, "closed");
 }
 
-int main(int count, char **arguments) {
+int main(int count, char** arguments) {
   MPI_Init(&count, &arguments);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
@@ -146,7 +146,7 @@ int main(int count, char **arguments) {
   check(swath_local_shape(blocks, 2, shape, rank, local) == 0, "", "a shape");
   check(swath_redistribute_mpi(MPI_COMM_WORLD, 2, shape, "f8", cyclic, dealt, blocks, again) == 0, "", "redistributed");
   check(memcmp(again, expected, (size_t)(local[0] * local[1]) * sizeof *again) == 0, "", "what was redistributed");
-  static const char *const paths[] = {"c.raw", "c.npy", "c.nc3", "c.nc4", "c.h5", "c.zarr"};
+  static const char* const paths[] = {"c.raw", "c.npy", "c.nc3", "c.nc4", "c.h5", "c.zarr"};
   for (int i = 0; i < 6; ++i) {
     if (i < 2) dump_one(paths[i]);
     if (i >= 2) dump(paths[i]);

@@ -15,17 +15,17 @@ static int must(int kind) {
   return kind;
 }
 
-static int append(swath_array *t, swath_array *u, int record, int base) {
+static int append(swath_array* t, swath_array* u, int record, int base) {
   int32_t values[kLength];
   for (int i = 0; i < kLength; ++i) values[i] = base + kLength * record + i;
   return must(swath_append(t, NULL, values, NULL)) || must(swath_append(u, NULL, values, NULL));
 }
 
-static int make(const char *path, int base) {
-  swath_file *file;
+static int make(const char* path, int base) {
+  swath_file* file;
   swath_array *t, *u;
   const int64_t shape[] = {SWATH_UNLIMITED, kLength}, chunks[] = {1, kLength / 2};
-  const char *const names[] = {"time", "x"};
+  const char* const names[] = {"time", "x"};
   swath_options options, of_chunks;
   swath_options_init(&options);
   swath_options_init(&of_chunks);
@@ -40,8 +40,8 @@ static int make(const char *path, int base) {
   return must(swath_file_close(file));
 }
 
-static int change(const char *path, const char *what) {
-  swath_file *file;
+static int change(const char* path, const char* what) {
+  swath_file* file;
   swath_array *t, *more;
   const int64_t shape[] = {3};
   int32_t values[kLength];
@@ -54,7 +54,7 @@ static int change(const char *path, const char *what) {
   return must(swath_file_close(file)) || kind;
 }
 
-int main(int count, char **arguments) {
+int main(int count, char** arguments) {
   if (count < 3) return 2;
   if (strcmp(arguments[1], "begin") == 0) return make(arguments[2], 0);
   if (strcmp(arguments[1], "replace") == 0) return make(arguments[2], 100);
