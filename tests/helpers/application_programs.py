@@ -26,6 +26,14 @@ def mpi_with_fortran() -> Mpi:
     pytest.skip(f"neither {MPICH.mpifort} nor {OPENMPI.mpifort} is installed")
 
 
+def parallel_hdf5(mpi: Mpi) -> str | None:
+    """The flags of Debian's parallel HDF5 for an MPI; None where it is not installed."""
+    family = mpi.name.removeprefix("debian-")
+    headers = Path("/usr/include/hdf5", family)
+    libraries = next(Path("/usr/lib").glob(f"*/hdf5/{family}"), None)
+    return f"-I{headers} -L{libraries} -lhdf5" if headers.exists() and libraries is not None else None
+
+
 def built(name: str, mpi: Mpi) -> Path:
     """The program of an application."""
     prefix = fortran_prefix(mpi)
@@ -34,6 +42,7 @@ def built(name: str, mpi: Mpi) -> Path:
     with open(folder / ".lock", "w") as lock:  # other processes of these tests build the same
         fcntl.flock(lock, fcntl.LOCK_EX)
         words = [f"PREFIX={prefix}", f"MPIFORT={mpi.mpifort}", f"MPICC={mpi.mpicc}", f"OUT={folder}"]
+        words += [f"HDF5_FLAGS={parallel_hdf5(mpi) or ''}"]
         run(["make", "--no-print-directory", "-C", APPLICATIONS, *words, folder / name], env=surroundings(prefix))
     return folder / name
 
