@@ -26,7 +26,7 @@ VARIANTS = ("found", "optimised", "mpi")
 
 
 def cell_values(record: int, z: np.ndarray, y: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Return the variables of cells at a time: [z, y, x, variable], from 0 to 1. They have few bits: files are exact."""
+    """Return the variables of cells at a time, [z, y, x, variable], from 0 to 1, of few bits: files are exact."""
     number = (
         31 * record + 7 * z[:, None, None, None] + 3 * y[:, None, None] + x[:, None] + 17 * np.arange(len(VARIABLES))
     )
