@@ -20,6 +20,7 @@ from swath.commands import output
 from swath.errors import ArgumentError, Error, StoreError, store_error
 from swath.store.atomic_file import AtomicFile
 from swath_bench import (
+    applications,
     balanced,
     copy,
     fft,
@@ -68,6 +69,7 @@ BENCHMARKS: dict[str, ModuleType] = {
     "balanced": balanced,
     "scf": scf,
     "mpi-io": mpi_io,
+    "applications": applications,
 }
 REPORTS: dict[str, ModuleType] = {"ncio": ncio_report, "madbench": madbench_report, "scf": scf_report}
 """The modules that draw the reports of `--html`."""
@@ -133,6 +135,8 @@ one run; it starts its own ranks. Without a name it runs the first two:
                 Pablo summed them up; on this folder or modelled disks. docs/scf.md
   mpi-io        programs of MPI-IO with and without the drop-in (swath mpi-io): vectors of
                 8 bytes, the types of BTIO, PnetCDF and HDF5, IOR's calls; time and memory
+  applications  the programs in applications/ as they were found, optimised, and by other
+                libraries, over ranks; --prefix says where Swath with Fortran is installed
 """
 
 EXAMPLES = """\
@@ -155,6 +159,7 @@ examples:
   {prog} balanced --disk p690-scsi,here --computing 0.5,1,2
   {prog} madbench --series must-show --pixels 4096 --json m.json --html m.html
   {prog} mpi-io --cases cyclic,vara --ranks 2 --json mpi-io.json
+  {prog} applications --prefix /usr/local --mpicc mpicc --ranks 1,4 --scale small
   {prog} scf --inputs small --ranks 2 --disk p690-raid5 --json s.json --html s.html
 
 Measure on a machine that does nothing else: the table says what the load was.
@@ -183,7 +188,8 @@ def add_arguments(made: argparse.ArgumentParser) -> None:
         "--ranks",
         type=_list_of(_count),
         metavar="N",
-        help="how many ranks (2; table1, redistribute, files, scf: 4; latency, ncio, mpi-io: 2,4; copy: 1)",
+        help="how many ranks (2; table1, redistribute, files, scf: 4; latency, ncio, mpi-io: 2,4; applications: "
+        "1,4,9,16; copy: 1)",
     )
     made.add_argument(
         "--bytes",
@@ -236,7 +242,8 @@ def add_arguments(made: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--iterations", type=_count, metavar="N", help="of each contender (6)")
     _add_scf_arguments(made.add_argument_group("scf", "lists are separated by commas; docs/scf.md"))
-    group = made.add_argument_group("mpi-io")
+    _add_application_arguments(made.add_argument_group("applications"))
+    group = made.add_argument_group("mpi-io and applications")
     group.add_argument("--mpicc", metavar="PATH", help="of the MPI that is measured (the one beside this Python)")
     group.add_argument("--busy", action="store_true", default=None, help="a loop runs on each core meanwhile")
     _add_shared_arguments(made.add_argument_group("ncio, madbench, zarr, files and copy"))
@@ -256,7 +263,8 @@ def _add_ncio_arguments(group: Any) -> None:
         "--cases",
         type=names,
         metavar="LIST",
-        help=f"memory and file: c-c,nc-c,c-nc,nc-nc; files: {','.join(files.CASES)}; mpi-io: {','.join(mpi_io.CASES)}",
+        help=f"memory and file: c-c,nc-c,c-nc,nc-nc; files: {','.join(files.CASES)}; mpi-io: {','.join(mpi_io.CASES)}; "
+        f"applications: {','.join(applications.CASES)}",
     )
     group.add_argument("--directions", type=names, metavar="LIST", help="write,read")
     group.add_argument(
@@ -323,6 +331,15 @@ def _add_scf_arguments(group: Any) -> None:
     group.add_argument("--application", metavar="FOLDER", help="applications/scf of a checkout (looked for)")
 
 
+def _add_application_arguments(group: Any) -> None:
+    group.add_argument(
+        "--scale", metavar="NAME", help=f"sizes of all programs: {','.join(applications.SCALES)} (small)"
+    )
+    group.add_argument(
+        "--prefix", metavar="FOLDER", help="where Swath is installed with Fortran, for the MPI of --mpicc"
+    )
+
+
 def _add_shared_arguments(group: Any) -> None:
     names = _list_of(str)
     group.add_argument("--cache", type=names, dest="caches", metavar="LIST", help="warm,cold (madbench: cold)")
@@ -343,7 +360,7 @@ def _add_shared_arguments(group: Any) -> None:
         type=float,
         metavar="SECONDS",
         help="ncio: slower ones are not repeated (10); copy: a peer's copy is ended (600); files: any contender (600); "
-        "mpi-io: any process (120)",
+        "mpi-io: any process (120); applications: any program (600)",
     )
     group.add_argument("--html", metavar="FILE", help="one self-contained report, with the paper's figures")
 
