@@ -37,7 +37,7 @@ CXX_SOURCES := $(shell find core bindings examples include python/bindings instr
 CMAKE_LISTS := CMakeLists.txt $(shell find core bindings examples python/bindings instruments -name CMakeLists.txt 2>/dev/null)
 PACKAGE := $(shell find python/swath -type f -not -path '*/__pycache__/*' 2>/dev/null)
 BENCHMARKS := $(shell find benchmarks -type f -not -path '*/__pycache__/*' -not -path benchmarks/tests/'*' 2>/dev/null)
-C_OF_BENCHMARKS := $(filter %.c %.h,$(BENCHMARKS))
+C_OF_PROGRAMS := $(filter %.c %.h,$(BENCHMARKS)) $(wildcard applications/*/*.[ch])
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -189,7 +189,7 @@ lint-py: $(VENV)/.ready
 	mypy
 
 lint-cpp: $(VENV)/.ready | build
-	@echo "clang-format" && clang-format --dry-run -Werror $(CXX_SOURCES) $(C_OF_BENCHMARKS)
+	@echo "clang-format" && clang-format --dry-run -Werror $(CXX_SOURCES) $(C_OF_PROGRAMS)
 	$(call configure,$(LINT),-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON -DSWATH_UNITY=OFF)
 	@echo "clang-tidy" && python tools/clang_tidy.py $(LINT) $(JOBS)
 
@@ -200,7 +200,7 @@ stubs: $(VENV)/.installed $(VENV)/.ready  ## write the stub of the compiled core
 format: $(VENV)/.ready  ## rewrite the sources in the project's style
 	ruff check --fix-only --quiet $(PY)
 	ruff format $(PY)
-	clang-format -i $(CXX_SOURCES) $(C_OF_BENCHMARKS)
+	clang-format -i $(CXX_SOURCES) $(C_OF_PROGRAMS)
 
 clean:  ## remove what was built, the virtual environment too
 	rm -rf build $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis demo-output

@@ -20,6 +20,7 @@ from swath.commands import output
 from swath.errors import ArgumentError, Error, StoreError, store_error
 from swath.store.atomic_file import AtomicFile
 from swath_bench import (
+    applications,
     balanced,
     copy,
     fft,
@@ -70,6 +71,7 @@ BENCHMARKS: dict[str, ModuleType] = {
     "scf": scf,
     "mpi-io": mpi_io,
     "simulation": simulation,
+    "applications": applications,
 }
 REPORTS: dict[str, ModuleType] = {"ncio": ncio_report, "madbench": madbench_report, "scf": scf_report}
 """The modules that draw the reports of `--html`."""
@@ -139,6 +141,8 @@ one run; it starts its own ranks. Without a name it runs the first two:
                 of one block a rank, compressed, beside gathering by netCDF-C and parallel
                 HDF5; 24 variables beside PnetCDF and parallel HDF5; a CYCLIC(1) read
                 from C beside Python. docs/performance.md
+  applications  the programs in applications/ as they were found, optimised, and by other
+                libraries, over ranks; --prefix says where Swath with Fortran is installed
 """
 
 EXAMPLES = """\
@@ -162,6 +166,7 @@ examples:
   {prog} madbench --series must-show --pixels 4096 --json m.json --html m.html
   {prog} mpi-io --cases cyclic,vara --ranks 2 --json mpi-io.json
   {prog} simulation --prefixes PREFIX,PREFIX --json simulation.json
+  {prog} applications --prefix /usr/local --mpicc mpicc --ranks 1,4 --scale small
   {prog} scf --inputs small --ranks 2 --disk p690-raid5 --json s.json --html s.html
 
 Measure on a machine that does nothing else: the table says what the load was.
@@ -190,7 +195,8 @@ def add_arguments(made: argparse.ArgumentParser) -> None:
         "--ranks",
         type=_list_of(_count),
         metavar="N",
-        help="how many ranks (2; table1, redistribute, files, scf: 4; latency, ncio, mpi-io: 2,4; copy: 1)",
+        help="how many ranks (2; table1, redistribute, files, scf: 4; latency, ncio, mpi-io: 2,4; applications: "
+        "1,4,9,16; copy: 1)",
     )
     made.add_argument(
         "--bytes",
@@ -243,7 +249,8 @@ def add_arguments(made: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--iterations", type=_count, metavar="N", help="of each contender (6)")
     _add_scf_arguments(made.add_argument_group("scf", "lists are separated by commas; docs/scf.md"))
-    group = made.add_argument_group("mpi-io")
+    _add_application_arguments(made.add_argument_group("applications"))
+    group = made.add_argument_group("mpi-io and applications")
     group.add_argument("--mpicc", metavar="PATH", help="of the MPI that is measured (the one beside this Python)")
     group.add_argument("--busy", action="store_true", default=None, help="a loop runs on each core meanwhile")
     group = made.add_argument_group("simulation", "lists are separated by commas; docs/performance.md")
@@ -272,7 +279,7 @@ def _add_ncio_arguments(group: Any) -> None:
         type=names,
         metavar="LIST",
         help=f"memory and file: c-c,nc-c,c-nc,nc-nc; files: {','.join(files.CASES)}; mpi-io: {','.join(mpi_io.CASES)}; "
-        f"simulation: {','.join(simulation.CASES)}",
+        f"applications: {','.join(applications.CASES)}; simulation: {','.join(simulation.CASES)}",
     )
     group.add_argument("--directions", type=names, metavar="LIST", help="write,read")
     group.add_argument(
@@ -339,6 +346,15 @@ def _add_scf_arguments(group: Any) -> None:
     group.add_argument("--application", metavar="FOLDER", help="applications/scf of a checkout (looked for)")
 
 
+def _add_application_arguments(group: Any) -> None:
+    group.add_argument(
+        "--scale", metavar="NAME", help=f"sizes of all programs: {','.join(applications.SCALES)} (small)"
+    )
+    group.add_argument(
+        "--prefix", metavar="FOLDER", help="where Swath is installed with Fortran, for the MPI of --mpicc"
+    )
+
+
 def _add_shared_arguments(group: Any) -> None:
     names = _list_of(str)
     group.add_argument("--cache", type=names, dest="caches", metavar="LIST", help="warm,cold (madbench: cold)")
@@ -359,7 +375,7 @@ def _add_shared_arguments(group: Any) -> None:
         type=float,
         metavar="SECONDS",
         help="ncio: slower ones are not repeated (10); copy: a peer's copy is ended (600); files: any contender (600); "
-        "mpi-io: any process (120)",
+        "mpi-io: any process (120); applications: any program (600)",
     )
     group.add_argument("--html", metavar="FILE", help="one self-contained report, with the paper's figures")
 

@@ -123,6 +123,123 @@ int swath_fortran_append(swath_array* array, const CFI_cdesc_t* data, const char
   return swath_append_boxes(array, 1, place.begin, place.end, &memory, &strides);
 }
 
+/* ---- Boxes that are stacked along the last dimension of the data --------------------------------------------------
+ */
+
+typedef struct {
+  int count;
+  int64_t* begins; /* [count][dimensions of the array] */
+  int64_t* ends;
+  void** memory;
+  const int64_t** strides; /* of all boxes the same */
+  int64_t box_strides[SWATH_DIMENSIONS_MAX];
+} Boxes;
+
+static void free_boxes(Boxes* boxes) {
+  free(boxes->begins);
+  free(boxes->memory);
+  free(boxes->strides);
+}
+
+/* Whether the tables have a row for each box, and the boxes room in the data. */
+static int check_tables(const CFI_cdesc_t* data, int dimensions, swath_fortran_table start, swath_fortran_table shape,
+                        const char* name, char* message) {
+  const int of_box = data->rank - 1;
+  if (of_box < 0 || of_box > dimensions) {
+    snprintf(message, kMessageMax,
+             "%s: boxes in memory have %d dimensions beside the one that numbers them; expected 0 "
+             "to %d",
+             name, of_box, dimensions);
+  } else if (start.rows > 0 && start.columns != dimensions) {
+    snprintf(message, kMessageMax, "%s: start has %d integers for each box; expected %d, one a dimension", name,
+             start.columns, dimensions);
+  } else if (start.rows > data->dim[of_box].extent) {
+    snprintf(message, kMessageMax,
+             "%s: start has %d boxes, the last dimension of the data in memory %lld; expected no "
+             "more",
+             name, start.rows, (long long)data->dim[of_box].extent);
+  } else if ((shape.columns != 0 || shape.rows != 0) && (shape.columns != of_box || shape.rows != start.rows)) {
+    snprintf(message, kMessageMax, "%s: shape is %d x %d; expected %d x %d, the extents of each box in memory", name,
+             shape.columns, shape.rows, of_box, start.rows);
+  } else {
+    return 0;
+  }
+  return -1;
+}
+
+static int place_box(const CFI_cdesc_t* data, int dimensions, const int64_t* start, const int64_t* shape, int box,
+                     const char* name, Boxes* boxes, char* message) {
+  for (int d = 0; d < dimensions; ++d) {
+    const ptrdiff_t c = (ptrdiff_t)box * dimensions + dimensions - 1 - d;
+    const int is_in_memory = d < data->rank - 1;
+    const int64_t room = is_in_memory ? data->dim[d].extent : 1;
+    const int64_t extent = is_in_memory && shape != NULL ? shape[d] : room;
+    if (extent < 0 || extent > room) {
+      snprintf(message, kMessageMax,
+               "%s: box %d has extent %lld in dimension %d; expected 0 to %lld, for which the data "
+               "in memory have room",
+               name, box + 1, (long long)extent, d + 1, (long long)room);
+      return -1;
+    }
+    boxes->begins[c] = start[d] - 1;
+    boxes->ends[c] = boxes->begins[c] + extent;
+  }
+  boxes->memory[box] = (char*)data->base_addr + box * data->dim[data->rank - 1].sm;
+  boxes->strides[box] = boxes->box_strides;
+  return 0;
+}
+
+static int look_at_boxes(const swath_array* array, const CFI_cdesc_t* data, const char* dtype,
+                         swath_fortran_table start, swath_fortran_table shape, Boxes* boxes, char* message) {
+  const int dimensions = dimensions_of(array);
+  const char* name = name_of(array);
+  memset(boxes, 0, sizeof *boxes);
+  if (check_type(array, name, dtype, message) != 0) return -1;
+  if (check_tables(data, dimensions, start, shape, name, message) != 0) return -1;
+  const size_t numbers = (size_t)start.rows * (size_t)dimensions + 1;
+  boxes->count = start.rows;
+  boxes->begins = malloc(2 * numbers * sizeof *boxes->begins);
+  boxes->memory = malloc(((size_t)start.rows + 1) * sizeof *boxes->memory);
+  boxes->strides = malloc(((size_t)start.rows + 1) * sizeof *boxes->strides);
+  if (boxes->begins == NULL || boxes->memory == NULL || boxes->strides == NULL) {
+    return fail(message, name, "no memory for the list of boxes");
+  }
+  boxes->ends = boxes->begins + numbers;
+  for (int d = 0; d < dimensions; ++d) {
+    boxes->box_strides[dimensions - 1 - d] = d < data->rank - 1 ? data->dim[d].sm : (int64_t)data->elem_len;
+  }
+  for (int b = 0; b < start.rows; ++b) {
+    const int64_t* extents = shape.values == NULL ? NULL : shape.values + (ptrdiff_t)b * shape.columns;
+    if (place_box(data, dimensions, start.values + (ptrdiff_t)b * dimensions, extents, b, name, boxes, message) != 0) {
+      return -1;
+    }
+  }
+  return 0;
+}
+
+int swath_fortran_read_boxes(swath_array* array, const CFI_cdesc_t* data, const char* dtype, swath_fortran_table start,
+                             swath_fortran_table shape) {
+  Boxes boxes;
+  char message[kMessageMax];
+  const int status = look_at_boxes(array, data, dtype, start, shape, &boxes, message) != 0
+                         ? swath_refuse(array, message)
+                         : swath_read_boxes(array, boxes.count, boxes.begins, boxes.ends, boxes.memory, boxes.strides);
+  free_boxes(&boxes);
+  return status;
+}
+
+int swath_fortran_write_boxes(swath_array* array, const CFI_cdesc_t* data, const char* dtype, swath_fortran_table start,
+                              swath_fortran_table shape) {
+  Boxes boxes;
+  char message[kMessageMax];
+  const int status = look_at_boxes(array, data, dtype, start, shape, &boxes, message) != 0
+                         ? swath_refuse(array, message)
+                         : swath_write_boxes(array, boxes.count, boxes.begins, boxes.ends,
+                                             (const void* const*)boxes.memory, boxes.strides);
+  free_boxes(&boxes);
+  return status;
+}
+
 /* ---- Shares of distributions ------------------------------------------------------------------------------------- */
 
 typedef struct {

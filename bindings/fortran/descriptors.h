@@ -15,6 +15,17 @@ int swath_fortran_write(swath_array* array, const CFI_cdesc_t* data, const char*
 /* The next record: `start` has one index less than the array has dimensions. */
 int swath_fortran_append(swath_array* array, const CFI_cdesc_t* data, const char* dtype, int count,
                          const int64_t* start);
+/* A row of `columns` integers for each box; `values` NULL where nothing was given, or there are no boxes. */
+typedef struct {
+  int columns;
+  int rows;
+  const int64_t* values;
+} swath_fortran_table;
+/* Boxes that are stacked along the last dimension of the data: row b of `start` and of `shape` belongs to box b. */
+int swath_fortran_read_boxes(swath_array* array, const CFI_cdesc_t* data, const char* dtype, swath_fortran_table start,
+                             swath_fortran_table shape);
+int swath_fortran_write_boxes(swath_array* array, const CFI_cdesc_t* data, const char* dtype, swath_fortran_table start,
+                              swath_fortran_table shape);
 /* This rank's share of what is selected: first, last and step of each dimension, NULL: all. */
 int swath_fortran_read_share(swath_array* array, const CFI_cdesc_t* data, const char* dtype,
                              const swath_distribution* whose, int count, const int64_t* first, const int64_t* last,

@@ -71,6 +71,10 @@ module swath
     procedure, private :: write_i1, write_i2, write_i4, write_i8, write_f4, write_f8, write_c8, write_c16
     procedure, private :: read_i1, read_i2, read_i4, read_i8, read_f4, read_f8, read_c8, read_c16
     procedure, private :: append_i1, append_i2, append_i4, append_i8, append_f4, append_f8, append_c8, append_c16
+    procedure, private :: write_boxes_i1, write_boxes_i2, write_boxes_i4, write_boxes_i8, write_boxes_f4, &
+                          write_boxes_f8, write_boxes_c8, write_boxes_c16
+    procedure, private :: read_boxes_i1, read_boxes_i2, read_boxes_i4, read_boxes_i8, read_boxes_f4, &
+                          read_boxes_f8, read_boxes_c8, read_boxes_c16
     procedure, private :: write_share_i1, write_share_i2, write_share_i4, write_share_i8, write_share_f4, &
                           write_share_f8, write_share_c8, write_share_c16
     procedure, private :: read_share_i1, read_share_i2, read_share_i4, read_share_i8, read_share_f4, read_share_f8, &
@@ -80,6 +84,10 @@ module swath
     generic :: write => write_i1, write_i2, write_i4, write_i8, write_f4, write_f8, write_c8, write_c16
     generic :: read => read_i1, read_i2, read_i4, read_i8, read_f4, read_f8, read_c8, read_c16
     generic :: append => append_i1, append_i2, append_i4, append_i8, append_f4, append_f8, append_c8, append_c16
+    generic :: write_boxes => write_boxes_i1, write_boxes_i2, write_boxes_i4, write_boxes_i8, write_boxes_f4, &
+                              write_boxes_f8, write_boxes_c8, write_boxes_c16
+    generic :: read_boxes => read_boxes_i1, read_boxes_i2, read_boxes_i4, read_boxes_i8, read_boxes_f4, &
+                             read_boxes_f8, read_boxes_c8, read_boxes_c16
     generic :: write_share => write_share_i1, write_share_i2, write_share_i4, write_share_i8, write_share_f4, &
                               write_share_f8, write_share_c8, write_share_c16
     generic :: read_share => read_share_i1, read_share_i2, read_share_i4, read_share_i8, read_share_f4, &

@@ -16,6 +16,12 @@ module swath_c
     integer(c_int64_t) :: block
   end type
 
+  !> One row of integers a box: `values` null where there are none.
+  type, bind(C) :: c_table
+    integer(c_int) :: columns, rows
+    type(c_ptr) :: values
+  end type
+
   interface
     function c_error_message() bind(C, name="swath_error_message") result(text)
       import :: c_ptr
@@ -214,6 +220,20 @@ module swath_c
       type(*), dimension(..) :: data
       character(kind=c_char), intent(in) :: dtype(*)
       integer(c_int), value :: count
+    end function
+    integer(c_int) function c_read_boxes(array, data, dtype, start, shape) bind(C, name="swath_fortran_read_boxes")
+      import :: c_char, c_int, c_ptr, c_table
+      type(c_ptr), value :: array
+      type(*), dimension(..) :: data
+      character(kind=c_char), intent(in) :: dtype(*)
+      type(c_table), value :: start, shape
+    end function
+    integer(c_int) function c_write_boxes(array, data, dtype, start, shape) bind(C, name="swath_fortran_write_boxes")
+      import :: c_char, c_int, c_ptr, c_table
+      type(c_ptr), value :: array
+      type(*), dimension(..) :: data
+      character(kind=c_char), intent(in) :: dtype(*)
+      type(c_table), value :: start, shape
     end function
     integer(c_int) function c_read_share(array, data, dtype, whose, count, first, last, step) &
         bind(C, name="swath_fortran_read_share")

@@ -19,6 +19,14 @@ module swath_support
     procedure :: count => integers_count
   end type
 
+  !> The same of two dimensions: a column of Fortran, a box, is a row of C.
+  type :: table
+    integer(c_int) :: columns = 0, rows = 0
+    type(integers) :: numbers
+  contains
+    procedure :: of_c => table_of_c
+  end type
+
   !> What a new file or array is to be, kept alive while C looks at it.
   type :: creation
     type(c_options) :: options
@@ -94,6 +102,27 @@ contains
       allocate (converted%values(0))  ! is refused, for it has no index of any dimension
     end select
   end subroutine
+
+  subroutine take_table(values, converted)
+    class(*), intent(in), optional :: values(:, :)
+    type(table), intent(out) :: converted
+    if (.not. present(values)) return
+    converted%columns = size(values, 1)
+    converted%rows = size(values, 2)
+    select type (values)
+    type is (integer(int32))
+      converted%numbers%values = reshape(int(values, c_int64_t), [size(values)])
+    type is (integer(int64))
+      converted%numbers%values = reshape(values, [size(values)])
+    class default
+      converted%columns = -1  ! is refused
+    end select
+  end subroutine
+
+  type(c_table) function table_of_c(self)
+    class(table), intent(in), target :: self
+    table_of_c = c_table(self%columns, self%rows, self%numbers%address())
+  end function
 
   type(c_ptr) function integers_address(self)
     class(integers), intent(in), target :: self

@@ -190,6 +190,26 @@ def test_shares_selections_and_errors_of_ranks(tmp_path: Path, mpi: Mpi, ranks: 
             assert list(file["v"].attributes["valid_range"]) == [0, 999]
 
 
+def test_boxes_that_are_stacked_in_memory_are_written_and_read(tmp_path: Path) -> None:
+    prefix = fortran_prefix()
+    program = compiled(Path(shutil.copy(HERE / "boxes.f90", tmp_path)), prefix)
+    told = run([program], cwd=tmp_path, env=surroundings(prefix))
+    for suffix, fill in (("npy", 0), ("nc4", 9.969209968386869e36), ("zarr", 0)):
+        expected = np.full((6, 5), fill)
+        expected[0:2, 0:3] = [1, 2, 3]
+        expected[4, 1:5] = [1001, 1002, 1003, 1004]
+        with swath.open(tmp_path / f"boxes.{suffix}") as array:
+            np.testing.assert_array_equal(array[...], expected, err_msg=suffix)
+    for words in (
+        "start has 1 integers for each box; expected 2, one a dimension",
+        "start has 3 boxes, the last dimension of the data in memory 2; expected no more",
+        "box 2 has extent 5 in dimension 1; expected 0 to 4, for which the data in memory have room",
+        "shape is 2 x 1; expected 2 x 2, the extents of each box in memory",
+        "its elements are f8, those in memory f4; expected the same",
+    ):
+        assert words in told
+
+
 def test_an_append_of_a_part_leaves_the_rest_filled(tmp_path: Path) -> None:
     prefix = fortran_prefix()
     suffixes = ["nc3", "nc4", "h5", "zarr"]
