@@ -8,8 +8,11 @@ from typing import Any
 
 from swath.commands import output
 from swath.commands.characterise_text import print_characteristics
+from swath.errors import ArgumentError, StoreError
 from swath.trace.characteristics import characterise
 from swath.trace.opening import read_log
+from swath.trace.parquet import write_parquet
+from swath.trace.report import html_report
 
 DESCRIPTION = """\
 Print what a program did with files: how many operations of each kind, how long
@@ -44,12 +47,23 @@ def add_parser(subparsers: Any, name: str) -> argparse.ArgumentParser:
     parser.add_argument(
         "--json", action="store_true", help="print JSON: an object, or a list of them for several traces"
     )
+    parser.add_argument("--html", metavar="FILE", help="write a page with pictures, for a browser")
+    parser.add_argument("--parquet", metavar="FILE", help="write the requests as a table (needs swath[parquet])")
     return parser
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the tables of each trace."""
-    found = [characterise(read_log(trace)) for trace in options.trace]
+    """Print the tables of each trace, and write the files that are asked for."""
+    if len(options.trace) > 1 and (options.html or options.parquet):
+        raise ArgumentError("characterise: --html and --parquet take one trace")
+    found = []
+    for trace in options.trace:
+        log = read_log(trace)
+        found.append(characterise(log))
+        if options.html:
+            _write(options.html, html_report(log, found[-1]))
+        if options.parquet:
+            write_parquet(log, options.parquet)
     if options.json:
         said = [asdict(one) for one in found]
         output.print_json(said if len(said) > 1 else said[0])
@@ -57,3 +71,11 @@ def run(options: argparse.Namespace) -> int:
         for one in found:
             print_characteristics(one)
     return 0
+
+
+def _write(path: str, text: str) -> None:
+    try:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise StoreError(f"{path}: it cannot be written: {error.strerror}", error.errno or 0) from None

@@ -62,15 +62,21 @@ class Bursts:
         return min(1.0, float(self.busy.sum()) / lasted) if lasted > 0 else 1.0
 
 
+def busiest_layer(log: Log) -> str:
+    """Return the layer whose recorded calls took longest; "" where there are none."""
+    if not len(log.requests):
+        return ""
+    seconds = np.bincount(log.requests.kind, log.requests.seconds, minlength=len(log.kinds))
+    layers = dict.fromkeys(kind.layer for kind in log.kinds)
+    return max(layers, key=lambda layer: sum(seconds[i] for i, kind in enumerate(log.kinds) if kind.layer == layer))
+
+
 def bursts(log: Log) -> Bursts:
     """Return where the phases of a run begin. Of calls in several layers those of the busiest count."""
     requests = log.requests
-    rows = np.flatnonzero(requests.kind >= 0)
-    layers = list(dict.fromkeys(kind.layer for kind in log.kinds))
-    layer_of = np.array([layers.index(kind.layer) for kind in log.kinds], np.int64)
-    if len(layers) > 1 and len(rows):
-        of = layer_of[requests.kind]
-        rows = np.flatnonzero(of == np.bincount(of, requests.seconds).argmax())
+    busiest = busiest_layer(log)
+    kinds = [index for index, kind in enumerate(log.kinds) if kind.layer == busiest]
+    rows = np.flatnonzero(np.isin(requests.kind, kinds))
     order = rows[np.argsort(requests.began[rows], kind="stable")]
     began, ended = requests.began[order], np.maximum.accumulate(requests.ended[order])
     gap = max(GAP_SECONDS_MIN, GAP_PART * _lasted(log))
