@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,13 +16,15 @@ from swath.trace.log import OPENS, UNKNOWN, Indices, Kind, Log, Requests, joined
 from swath.trace.positions import positions
 from swath.trace.reading import MICROSECONDS, VERSIONS
 
-BLOCK_LINES = 4096
+BLOCK_LINES = 512
 EVENTS = ("X", 1)
 """What Chrome's format calls an event with a duration; DFTracer 2 writes numbers."""
 APPENDS = 0o2000
 """O_APPEND of Linux: the position at an open is not known."""
 DAMAGED = (KeyError, TypeError, ValueError, OverflowError, AttributeError)
 LAYERS = {"POSIX": "posix", "STDIO": "stdio", "MPI": "mpi-io", "MPIIO": "mpi-io", "HDF5": "hdf5"}
+OF_DFTRACER = (b'"dftracer"', b'"hhash"', b'"fhash"', b'"hostname"')
+"""What lines of DFTracer's have, and those of Swath's have not."""
 BYTES_MAX = 1 << 56
 """No call moves more, and no file is longer: what says so is damaged."""
 SECONDS_MAX = 1e11
@@ -89,42 +91,44 @@ class SwathReader:
     def take_events(self, events: Sequence[Object]) -> None:
         """Take calls."""
         args = [one.get("args") or {} for one in events]
+        names = [one["name"] for one in events]
         keys = [self.operations[one["operation"]] if "operation" in one else UNKNOWN for one in args]
         self.parts.append(
             requests_of(
                 len(events),
-                kind=[self.kinds[one["cat"], one["name"]] for one in events],
-                file=[self._file(one, key) for one, key in zip(args, keys, strict=True)],
-                rank=[int(one["pid"]) for one in events],
+                kind=[self.kinds[one["cat"], name] for one, name in zip(events, names, strict=True)],
+                file=self._files(args, np.array(keys)),
+                rank=[one["pid"] for one in events],
                 operation=keys,
-                offset=_byte_counts(one.get("offset", UNKNOWN) for one in args),
-                length=_byte_counts(
-                    one.get(BYTES.get(event["name"], ""), 0) for event, one in zip(events, args, strict=True)
-                ),
-                began=_seconds(one["ts"] for one in events),
-                seconds=_seconds(one["dur"] for one in events),
+                offset=_byte_counts([one.get("offset", UNKNOWN) for one in args]),
+                length=_byte_counts([one.get(BYTES.get(name, ""), 0) for one, name in zip(args, names, strict=True)]),
+                began=_seconds([one["ts"] for one in events]),
+                seconds=_seconds([one["dur"] for one in events]),
                 predicted=[one.get("predicted_seconds", np.nan) for one in args],
                 failed=["error" in one for one in args],
             )
         )
 
-    def _file(self, args: Object, key: int) -> int:
-        if "path" in args:
-            return self.files[str(args["path"])]
-        return self.file_of_key.get(key, UNKNOWN)
+    def _files(self, args: Sequence[Object], keys: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        of_keys = [self.file_of_key.get(key, UNKNOWN) for key in range(len(self.operations))]
+        files: np.ndarray[Any, Any] = np.array([*of_keys, UNKNOWN])[keys]  # the last one is that of UNKNOWN
+        for row, one in enumerate(args):
+            if "path" in one:
+                files[row] = self.files[str(one["path"])]
+        return files
 
 
-def _byte_counts(values: Iterable[Any]) -> np.ndarray[Any, Any]:
+def _byte_counts(values: list[Any]) -> np.ndarray[Any, Any]:
     """Return offsets or lengths. Raises ValueError where one cannot be."""
-    counts = np.array([int(one) for one in values], np.int64)
-    if len(counts) and (counts.min() < UNKNOWN or counts.max() > BYTES_MAX):
+    counts = np.array(values, np.int64)
+    if counts.ndim != 1 or (len(counts) and (counts.min() < UNKNOWN or counts.max() > BYTES_MAX)):
         raise ValueError("an offset or a length that no file has")
     return counts
 
 
-def _seconds(values: Iterable[Any]) -> np.ndarray[Any, Any]:
+def _seconds(values: list[Any]) -> np.ndarray[Any, Any]:
     """Return seconds of microseconds. Raises ValueError where one cannot be."""
-    seconds = np.array([float(one) for one in values]) * MICROSECONDS
+    seconds = np.array(values, np.float64) * MICROSECONDS
     if not np.isfinite(seconds).all() or (len(seconds) and (seconds.min() < 0 or seconds.max() > SECONDS_MAX)):
         raise ValueError("a time that cannot be")
     return seconds
@@ -164,11 +168,13 @@ class DFTracerReader:
             file=[self._file(one) for one in args],
             rank=[self.processes[int(one["pid"])] for one in calls],
             offset=_byte_counts(
-                one.get("offset", UNKNOWN) if moves else UNKNOWN for one, moves in zip(args, moving, strict=True)
+                [one.get("offset", UNKNOWN) if moves else UNKNOWN for one, moves in zip(args, moving, strict=True)]
             ),
-            length=_byte_counts(max(result, 0) if moves else 0 for result, moves in zip(results, moving, strict=True)),
-            began=_seconds(one["ts"] for one in calls),
-            seconds=_seconds(one["dur"] for one in calls),
+            length=_byte_counts(
+                [max(result, 0) if moves else 0 for result, moves in zip(results, moving, strict=True)]
+            ),
+            began=_seconds([one["ts"] for one in calls]),
+            seconds=_seconds([one["dur"] for one in calls]),
             failed=[result < 0 for result in results],
         )
         self.parts.append(part)
@@ -208,10 +214,10 @@ def read_chrome_events(path: str, files: Sequence[str]) -> Log:
 def _is_of_swath(file: str) -> bool:
     with _opened(file) as stored:
         for number, line in enumerate(Lines(stored)):
-            if b'"swath_trace"' in line or b'"cat":"swath"' in line:
-                return True
-            if number > BLOCK_LINES or b'"ph":"X"' in line or b'"ph":1' in line:
-                break
+            if b'"swath_trace"' in line or number > BLOCK_LINES:
+                return number <= BLOCK_LINES
+            if any(mark in line for mark in OF_DFTRACER):
+                return False
     return os.path.basename(file).startswith("rank-")
 
 
@@ -324,18 +330,13 @@ def _read_lines(file: str, reader: Reader) -> str:
 
 def _take_block(file: str, block: Sequence[bytes], last: int, reader: Reader) -> str:
     """Parse lines at once; where that fails, one by one up to the one that is damaged."""
+    if _take_at_once(block, reader):
+        return ""
     numbered = [
         (number, text)
         for number, line in enumerate(block, last - len(block) + 1)
         if (text := line.strip().rstrip(b",")) not in (b"", b"[", b"]")
     ]
-    objects: list[Any] = []
-    with contextlib.suppress(ValueError, RecursionError):
-        objects = json.loads(b"[" + b",".join(text for _, text in numbered) + b"]")
-    if len(objects) == len(numbered) and all(type(one) is dict for one in objects):
-        with contextlib.suppress(FormatError, *DAMAGED):  # line by line it is known where
-            _take(objects, reader)
-            return ""
     for number, text in numbered:
         try:
             one = json.loads(text)
@@ -343,6 +344,18 @@ def _take_block(file: str, block: Sequence[bytes], last: int, reader: Reader) ->
             return f"line {number} is damaged, and what follows is not read"
         _take_one(file, number, one, reader)
     return ""
+
+
+def _take_at_once(block: Sequence[bytes], reader: Reader) -> bool:
+    """Return whether all lines are objects, and were taken."""
+    if block and block[0] == b"[":  # the first line of a trace
+        block = block[1:]
+    with contextlib.suppress(FormatError, RecursionError, *DAMAGED):
+        objects = json.loads(b"[" + b",".join(block) + b"]")
+        if len(objects) == len(block) and all(type(one) is dict for one in objects):
+            _take(objects, reader)
+            return True
+    return False
 
 
 def _take_one(file: str, number: int, one: Any, reader: Reader) -> None:
