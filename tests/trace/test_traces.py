@@ -18,7 +18,8 @@ import mpi_io_runs
 import swath
 from mpi_runs import run_ranks, run_well
 from swath.commands import cli
-from swath.trace.operations_table import operations_table
+from swath.trace.characteristics import characterise
+from swath.trace.opening import read_log
 from swath.trace.reading import Event, ProcessTrace, is_operation, operation, read_trace
 
 RANKS = [1, 2, 3, 4]
@@ -199,14 +200,14 @@ def test_a_folder_without_a_trace_is_refused(tmp_path: Path) -> None:
 
 def test_the_table_adds_up(tmp_path: Path) -> None:
     traces = traced(tmp_path, 2)
-    table = operations_table(traces)
+    found = characterise(read_log(str(tmp_path / "trace")))
     events = [event for trace in traces for event in trace.events]
-    assert table.processes == 2
-    assert sum(one.calls for one in table.operations) == len(events)
-    assert table.io_seconds == pytest.approx(sum(event.seconds for event in events))
-    writes = next(one for one in table.operations if one.name == "write")
+    assert found.processes == 2
+    assert sum(one.calls for one in found.operations) == len(events)
+    assert found.io_seconds("swath") == pytest.approx(sum(event.seconds for event in events))
+    writes = next(one for one in found.operations if one.name == "write")
     assert writes.bytes == 4 * 12 * 10
-    assert 0 < table.io_seconds <= table.execution_seconds
+    assert 0 < found.io_seconds("swath") <= found.execution_seconds
 
 
 def test_the_commands(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -1,25 +1,32 @@
-"""`swath characterise`: what a traced program did with files, in tables."""
+"""`swath characterise`: what a traced program did with files, in tables, as data, as a page, as Parquet."""
 
 from __future__ import annotations
 
 import argparse
 from dataclasses import asdict
 
-from swath.base.units import in_bytes, in_seconds
 from swath.commands import output
-from swath.trace.operations_table import OperationsTable, operations_table
-from swath.trace.reading import read_trace
+from swath.commands.characterise_text import print_characteristics
+from swath.errors import ArgumentError, StoreError
+from swath.trace.characteristics import characterise
+from swath.trace.opening import read_log
+from swath.trace.parquet import write_parquet
+from swath.trace.report import html_report
 
 HELP = "print what a traced program did with files"
 DESCRIPTION = """\
 Print what a program did with files: how many operations of each kind, how long
-they took, how many bytes they moved, and their part of the time of the run.
+they took, how many bytes they moved, and their part of the time of the run; how
+it used each file, and which distribution over the ranks its requests follow.
 """
 
 EPILOG = """\
 examples:
   swath trace --into run7 mpiexec -n 4 ./program
-  swath characterise run7
+  swath characterise run7                  Swath's own trace
+  swath characterise run7 --html run7.html timelines and maps, for a browser
+  swath characterise job.darshan           a log of Darshan, with DXT or without
+  swath characterise dftracer-folder       traces of DFTracer
 
 read next: docs/trace.md.
 """
@@ -27,38 +34,40 @@ read next: docs/trace.md.
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add those of `swath characterise TRACE`."""
-    parser.add_argument("trace", metavar="TRACE", help="the folder of a trace, or one file of it")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "trace", metavar="TRACE", nargs="+", help="the folder of a trace, one file of it, or a log of Darshan"
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="print JSON: an object, or a list of them for several traces"
+    )
+    parser.add_argument("--html", metavar="FILE", help="write a page with pictures, for a browser")
+    parser.add_argument("--parquet", metavar="FILE", help="write the requests as a table (needs swath[parquet])")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the table."""
-    table = operations_table(read_trace(options.trace))
+    """Print the tables of each trace, and write the files that are asked for."""
+    if len(options.trace) > 1 and (options.html or options.parquet):
+        raise ArgumentError("characterise: --html and --parquet take one trace")
+    found = []
+    for trace in options.trace:
+        log = read_log(trace)
+        found.append(characterise(log))
+        if options.html:
+            _write(options.html, html_report(log, found[-1]))
+        if options.parquet:
+            write_parquet(log, options.parquet)
     if options.json:
-        output.print_json(asdict(table))
+        said = [asdict(one) for one in found]
+        output.print_json(said if len(said) > 1 else said[0])
     else:
-        _print(table)
+        for one in found:
+            print_characteristics(one)
     return 0
 
 
-def _print(table: OperationsTable) -> None:
-    print(f"{table.processes} processes, {in_seconds(table.execution_seconds)} of all together\n")
-    numbers = ("calls", "seconds", "bytes", "% of I/O", "% of the run")
-    rows = output.table("operation", *numbers, right=numbers)
-    for one in table.operations:
-        name = f"{one.category} {one.name}" + (f" ({one.failed} failed)" if one.failed else "")
-        rows.add_row(name, *_numbers(one.calls, one.seconds, one.bytes, table))
-    calls, moved = (sum(getattr(one, what) for one in table.operations) for what in ("calls", "bytes"))
-    rows.add_row("all", *_numbers(calls, table.io_seconds, moved, table))
-    output.console().print(rows)
-    for why in table.cut:
-        print(f"not complete: {why}")
-
-
-def _numbers(calls: int, seconds: float, moved: int, table: OperationsTable) -> tuple[str, ...]:
-    parts = (_percent(seconds, table.io_seconds), _percent(seconds, table.execution_seconds))
-    return f"{calls:,}", f"{seconds:.3f}", in_bytes(moved), *parts
-
-
-def _percent(part: float, whole: float) -> str:
-    return f"{100 * part / whole:.1f}" if whole > 0 else "-"
+def _write(path: str, text: str) -> None:
+    try:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise StoreError(f"{path}: it cannot be written: {error.strerror}", error.errno or 0) from None

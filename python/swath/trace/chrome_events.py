@@ -1,0 +1,379 @@
+"""Traces of Chrome's events, a line each, become logs: those that Swath writes, and those of DFTracer."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from swath.errors import FormatError, StoreError
+from swath.trace.lines import Lines
+from swath.trace.log import OPENS, UNKNOWN, Indices, Kind, Log, Requests, joined, requests_of
+from swath.trace.positions import positions
+from swath.trace.reading import MICROSECONDS, VERSIONS
+
+BLOCK_LINES = 512
+EVENTS = ("X", 1)
+"""What Chrome's format calls an event with a duration; DFTracer 2 writes numbers."""
+APPENDS = 0o2000
+"""O_APPEND of Linux: the position at an open is not known."""
+DAMAGED = (KeyError, TypeError, ValueError, OverflowError, AttributeError)
+LAYERS = {"POSIX": "posix", "STDIO": "stdio", "MPI": "mpi-io", "MPIIO": "mpi-io", "HDF5": "hdf5"}
+OF_DFTRACER = (b'"dftracer"', b'"hhash"', b'"fhash"', b'"hostname"')
+"""What lines of DFTracer's have, and those of Swath's have not."""
+BYTES_MAX = 1 << 56
+"""No call moves more, and no file is longer: what says so is damaged."""
+SECONDS_MAX = 1e11
+BYTES = {"read": "read_bytes", "write": "written_bytes"}
+"""The counter of the bytes that an event of Swath's moved."""
+Object = Mapping[str, Any]
+
+
+class Reader(Protocol):
+    """Collects the lines of traces, block by block."""
+
+    def take_metadata(self, said: Object) -> None:
+        """Take a line that is no event."""
+
+    def take_events(self, events: Sequence[Object]) -> None:
+        """Take events."""
+
+
+class Kinds(dict[tuple[str, str], int]):
+    """Numbers kinds of calls by the category and the name that events have."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.listed: list[Kind] = []
+
+    def __missing__(self, said: tuple[str, str]) -> int:
+        category, name = map(str, said)
+        kind = Kind(LAYERS.get(category, category), name.removesuffix("64"))
+        if kind not in self.listed:
+            self.listed.append(kind)
+        self[said] = self.listed.index(kind)
+        return self[said]
+
+
+class SwathReader:
+    """Swath's own traces (docs/formats/trace.md)."""
+
+    def __init__(self) -> None:
+        self.files, self.kinds, self.operations = Indices(), Kinds(), Indices()
+        self.arrays: dict[str, str] = {}
+        self.words: dict[int, str] = {}
+        self.file_of_key: dict[int, int] = {}
+        self.parts: list[Requests] = []
+        self.version, self.ended, self.command = 0, 0.0, ""
+        self.rank, self.began = 0, 0.0
+
+    def take_metadata(self, said: Object) -> None:
+        """Take what the trace says of itself, of an array, or of an operation."""
+        name, args = said["name"], said.get("args") or {}
+        if name == "swath_trace":
+            self.version, self.command = int(args["version"]), str(args["command"])
+            self.rank, self.began = int(args["rank"]), float(args["began"]) * MICROSECONDS
+            if self.version not in VERSIONS:
+                raise FormatError(f"version {self.version} of the format; this Swath reads {VERSIONS}: install a newer")
+        elif name == "swath_array":
+            self.arrays[args["key"]] = str(args["identity"])
+        elif name == "swath_operation":
+            key = self.operations[args["key"]]
+            self.words[key] = str(args["words"])
+            self.file_of_key[key] = self.files[self.arrays[args["array"]]]
+        elif name == "swath_trace_end":
+            self.ended = float(args["ended"]) * MICROSECONDS
+
+    def take_events(self, events: Sequence[Object]) -> None:
+        """Take calls."""
+        args = [one.get("args") or {} for one in events]
+        names = [one["name"] for one in events]
+        keys = [self.operations[one["operation"]] if "operation" in one else UNKNOWN for one in args]
+        self.parts.append(
+            requests_of(
+                len(events),
+                kind=[self.kinds[one["cat"], name] for one, name in zip(events, names, strict=True)],
+                file=self._files(args, np.array(keys)),
+                rank=[one["pid"] for one in events],
+                operation=keys,
+                offset=_byte_counts([one.get("offset", UNKNOWN) for one in args]),
+                length=_byte_counts([one.get(BYTES.get(name, ""), 0) for one, name in zip(args, names, strict=True)]),
+                began=_seconds([one["ts"] for one in events]),
+                seconds=_seconds([one["dur"] for one in events]),
+                predicted=[one.get("predicted_seconds", np.nan) for one in args],
+                failed=["error" in one for one in args],
+            )
+        )
+
+    def _files(self, args: Sequence[Object], keys: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        of_keys = [self.file_of_key.get(key, UNKNOWN) for key in range(len(self.operations))]
+        files: np.ndarray[Any, Any] = np.array([*of_keys, UNKNOWN])[keys]  # the last one is that of UNKNOWN
+        for row, one in enumerate(args):
+            if "path" in one:
+                files[row] = self.files[str(one["path"])]
+        return files
+
+
+def _byte_counts(values: list[Any]) -> np.ndarray[Any, Any]:
+    """Return offsets or lengths. Raises ValueError where one cannot be."""
+    counts = np.array(values, np.int64)
+    if counts.ndim != 1 or (len(counts) and (counts.min() < UNKNOWN or counts.max() > BYTES_MAX)):
+        raise ValueError("an offset or a length that no file has")
+    return counts
+
+
+def _seconds(values: list[Any]) -> np.ndarray[Any, Any]:
+    """Return seconds of microseconds. Raises ValueError where one cannot be."""
+    seconds = np.array(values, np.float64) * MICROSECONDS
+    if not np.isfinite(seconds).all() or (len(seconds) and (seconds.min() < 0 or seconds.max() > SECONDS_MAX)):
+        raise ValueError("a time that cannot be")
+    return seconds
+
+
+class DFTracerReader:
+    """DFTracer's: version 1 has names of files in each event, version 2 their keys (`FH`)."""
+
+    def __init__(self) -> None:
+        self.files, self.kinds, self.processes = Indices(), Kinds(), Indices()
+        self.names: dict[str, str] = {}
+        self.command = ""
+        self.parts: list[Requests] = []
+        self.put: list[np.ndarray[Any, Any]] = []
+
+    def take_metadata(self, said: Object) -> None:
+        """Take the name of a file (`FH`) or of a command (`SH`)."""
+        args = said.get("args") or {}
+        if said.get("name") in ("FH", "SH"):
+            self.names[args["value"]] = str(args["name"])
+
+    def take_events(self, events: Sequence[Object]) -> None:
+        """Take calls; those of the tracer itself are none."""
+        for one in events:
+            if one["cat"] == "dftracer" and one["name"] == "start":
+                self.command = self.names.get((one.get("args") or {}).get("cmd_hash", ""), "").replace(";", " ")
+        calls = [one for one in events if one["cat"] != "dftracer"]
+        args = [one.get("args") or {} for one in calls]
+        kinds = [self.kinds[one["cat"], one["name"]] for one in calls]
+        named = [self.kinds.listed[kind] for kind in kinds]
+        results = [int(one.get("ret", one.get("count", 0))) for one in args]
+        puts = [_put(kind.name, result, one) for kind, result, one in zip(named, results, args, strict=True)]
+        moving = [kind.direction != "" for kind in named]
+        part = requests_of(
+            len(calls),
+            kind=kinds,
+            file=[self._file(one) for one in args],
+            rank=[self.processes[int(one["pid"])] for one in calls],
+            offset=_byte_counts(
+                [one.get("offset", UNKNOWN) if moves else UNKNOWN for one, moves in zip(args, moving, strict=True)]
+            ),
+            length=_byte_counts(
+                [max(result, 0) if moves else 0 for result, moves in zip(results, moving, strict=True)]
+            ),
+            began=_seconds([one["ts"] for one in calls]),
+            seconds=_seconds([one["dur"] for one in calls]),
+            failed=[result < 0 for result in results],
+        )
+        self.parts.append(part)
+        self.put.append(np.array(puts, np.int64))
+
+    def _file(self, args: Object) -> int:
+        name = args.get("fname") or args.get("fhash")
+        return UNKNOWN if name is None else self.files[str(name)]
+
+
+def _put(name: str, result: int, args: Object) -> int:
+    """Return where a call puts the position of the file; below UNKNOWN where it does not put it."""
+    if name in OPENS:
+        appends = int(args.get("flags", 0)) & APPENDS or "a" in str(args.get("mode", ""))
+        return UNKNOWN if appends else 0
+    if "seek" in name:
+        return result if "ret" in args and result >= 0 and name.startswith("l") else UNKNOWN
+    return UNKNOWN - 1
+
+
+def read_chrome_events(path: str, files: Sequence[str]) -> Log:
+    """Return the log that the traces of the processes of one run are.
+
+    Args:
+        path: of the run, for errors and for the log.
+        files: its traces.
+
+    Raises:
+        StoreError: the system refuses to read one.
+        FormatError: one holds no trace.
+    """
+    if _is_of_swath(files[0]):
+        return _swath_log(path, files)
+    return _dftracer_log(path, files)
+
+
+def _is_of_swath(file: str) -> bool:
+    with _opened(file) as stored:
+        for number, line in enumerate(Lines(stored)):
+            if b'"swath_trace"' in line or number > BLOCK_LINES:
+                return number <= BLOCK_LINES
+            if any(mark in line for mark in OF_DFTRACER):
+                return False
+    return os.path.basename(file).startswith("rank-")
+
+
+@contextlib.contextmanager
+def _opened(file: str) -> Iterator[Any]:
+    try:
+        with open(file, "rb") as stored:
+            yield stored
+    except OSError as error:
+        raise StoreError(f"trace {file}: {error.strerror}", error.errno or 0) from None
+
+
+def _swath_log(path: str, files: Sequence[str]) -> Log:
+    reader = SwathReader()
+    log = Log(path, "Swath")
+    ranks = set()
+    begins: list[float] = []
+    for file in files:
+        reader.version, reader.ended = 0, 0.0
+        first = len(reader.parts)
+        cut = _read_lines(file, reader)
+        if not reader.version and not cut:
+            raise FormatError(f"trace {file}: no line says that Swath has written it (swath_trace)")
+        if not reader.ended and not cut:
+            cut = "it has no end: the process was killed, still runs, or its trace was stopped"
+        if cut:
+            log.notes.append(f"{file}: not complete: {cut}")
+        parts = [part for part in reader.parts[first:] if len(part)]
+        began = min([reader.began or np.inf, *(float(part.began.min()) for part in parts)])
+        if np.isfinite(began):
+            ended = max([began, reader.ended, *(float(part.ended.max()) for part in parts)])
+            log.execution_seconds += ended - began
+            begins.append(began)
+        ranks.add(reader.rank)
+    log.command, log.ranks = reader.command, max(len(files), len(ranks))
+    log.files = [str(name) for name in reader.files]
+    log.kinds = reader.kinds.listed
+    log.operations = [reader.words.get(index, "") for index in range(len(reader.operations))]
+    return _finished(log, reader.parts, min(begins, default=0.0))
+
+
+def _dftracer_log(path: str, files: Sequence[str]) -> Log:
+    reader = DFTracerReader()
+    log = Log(path, "DFTracer")
+    for file in files:
+        cut = _read_lines(file, reader)
+        if cut:
+            log.notes.append(f"{file}: not complete: {cut}")
+        elif not os.path.getsize(file):
+            log.notes.append(f"{file}: it is empty: the process was killed, or has traced nothing")
+    log.command, log.ranks = reader.command, len(reader.processes)
+    log.files = [reader.names.get(str(name), str(name)) for name in reader.files]
+    log.kinds = reader.kinds.listed
+    log.notes.append("DFTracer knows processes, not ranks: they are numbered as they come")
+    requests = joined(reader.parts)
+    if len(requests):
+        put = np.concatenate(reader.put)
+        requests.offset = _offsets(log, requests, put)
+        log.execution_seconds = sum(
+            float(requests.ended[of].max() - requests.began[of].min())
+            for of in (requests.rank == rank for rank in range(log.ranks))
+            if of.any()
+        )
+    return _finished(log, [requests], float(requests.began.min()) if len(requests) else 0.0)
+
+
+def _offsets(log: Log, requests: Requests, put: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return the offsets: those that are recorded, and those that follow from opens, seeks and lengths."""
+    order = np.lexsort((requests.began, requests.file, requests.rank))
+    at = requests.take(order)
+    names = np.array([kind.name for kind in log.kinds])
+    moves_position = np.array([kind.direction != "" and not kind.name.startswith("p") for kind in log.kinds])
+    steps = np.isin(names, list(OPENS)).astype(np.int64) - np.char.endswith(names, "close").astype(np.int64)
+    advances = moves_position[at.kind] & (at.offset == UNKNOWN)
+    group = at.rank.astype(np.int64) * (len(log.files) + 1) + at.file
+    before = positions(group, put[order], np.where(advances, at.length, 0), steps[at.kind])
+    found = np.where(advances & (at.file >= 0), before, at.offset)
+    offsets = np.empty(len(requests), np.int64)
+    offsets[order] = found
+    return offsets
+
+
+def _finished(log: Log, parts: list[Requests], began: float) -> Log:
+    log.requests = joined(parts)
+    parts.clear()
+    log.requests.began -= began
+    log.began = began
+    log.complete = not any("not complete" in note for note in log.notes)
+    if not len(log.requests):
+        log.notes.append("it is empty: no call is recorded")
+    return log
+
+
+def _read_lines(file: str, reader: Reader) -> str:
+    """Take all lines of a trace; return why there may have been more, "" where it was read to its end."""
+    with _opened(file) as stored:
+        lines = Lines(stored)
+        number = 0
+        block: list[bytes] = []
+        for line in lines:
+            number += 1
+            block.append(line)
+            if len(block) == BLOCK_LINES:
+                cut = _take_block(file, block, number, reader)
+                if cut:
+                    return cut
+                block = []
+        return _take_block(file, block, number, reader) or lines.cut
+
+
+def _take_block(file: str, block: Sequence[bytes], last: int, reader: Reader) -> str:
+    """Parse lines at once; where that fails, one by one up to the one that is damaged."""
+    if _take_at_once(block, reader):
+        return ""
+    numbered = [
+        (number, text)
+        for number, line in enumerate(block, last - len(block) + 1)
+        if (text := line.strip().rstrip(b",")) not in (b"", b"[", b"]")
+    ]
+    for number, text in numbered:
+        try:
+            one = json.loads(text)
+        except (ValueError, RecursionError):
+            return f"line {number} is damaged, and what follows is not read"
+        _take_one(file, number, one, reader)
+    return ""
+
+
+def _take_at_once(block: Sequence[bytes], reader: Reader) -> bool:
+    """Return whether all lines are objects, and were taken."""
+    if block and block[0] == b"[":  # the first line of a trace
+        block = block[1:]
+    with contextlib.suppress(FormatError, RecursionError, *DAMAGED):
+        objects = json.loads(b"[" + b",".join(block) + b"]")
+        if len(objects) == len(block) and all(type(one) is dict for one in objects):
+            _take(objects, reader)
+            return True
+    return False
+
+
+def _take_one(file: str, number: int, one: Any, reader: Reader) -> None:
+    try:
+        if type(one) is not dict:
+            raise TypeError("not an object")
+        _take([one], reader)
+    except FormatError as error:
+        raise FormatError(f"trace {file}, line {number}: {error}") from None
+    except DAMAGED as error:
+        raise FormatError(f"trace {file}, line {number}: it is no line of a trace: {error!r}") from None
+
+
+def _take(objects: Sequence[Object], reader: Reader) -> None:
+    events = [one for one in objects if one["ph"] in EVENTS]
+    if len(events) < len(objects):
+        for one in objects:
+            if one["ph"] not in EVENTS:
+                reader.take_metadata(one)
+    if events:
+        reader.take_events(events)
