@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -62,6 +63,10 @@ class Decomposition {
   bool are_disjoint() const;
   // The caller places a part with this selection in memory that is not packed.
   const Selection& selection() const { return selection_; }
+  // Null unless a distribution divides the selection.
+  const Distribution* distribution() const { return distribution_.empty() ? nullptr : distribution_.data(); }
+  // The rank whose share one rank alone has (share_of); else nullopt.
+  std::optional<int> only_rank() const { return only_rank_ < 0 ? std::nullopt : std::optional(only_rank_); }
   bool is_boxes() const { return boxes_ != nullptr; }
   bool is_views() const { return views_ != nullptr; }
   // True if each rank knows only its own share until the shares are gathered.

@@ -253,7 +253,15 @@ void bind_operation(nb::module_& m) {
             new (self) ArrayForm(std::move(identity), std::move(shape), element_bytes, std::move(layout));
           },
           "identity"_a, "shape"_a, "element_bytes"_a, "layout"_a.none())
-      .def_prop_ro("identity", &ArrayForm::identity);
+      .def_prop_ro("identity", &ArrayForm::identity)
+      .def(
+          "serialise",
+          [](const ArrayForm& form) {
+            swath::ByteWriter writer;
+            form.write(writer);
+            return bytes_of(writer.bytes());
+          },
+          "Return the bytes that `Operation.parse_parts` takes.");
   nb::class_<Operation>(m, "Operation", "One read or write as data; it never changes.")
       .def(
           "__init__",
@@ -279,6 +287,24 @@ void bind_operation(nb::module_& m) {
           "share where there are boxes or views. Raise FormatError for anything else.")
       .def("serialise", [](const Operation& operation) { return bytes_of(operation.serialise()); })
       .def_prop_ro("direction", [](const Operation& operation) { return swath::to_string(operation.direction()); })
+      .def_prop_ro("method",
+                   [](const Operation& operation) {
+                     return swath::to_string(swath::MethodChoice{operation.method(), operation.inner()});
+                   })
+      .def_prop_ro("decomposition", &Operation::decomposition)
+      .def_prop_ro(
+          "access", [](const Operation& operation) { return bytes_of(operation.access_bytes()); },
+          "Everything but the array and each rank's boxes or view, as `parse_parts` takes it.")
+      .def_prop_ro(
+          "shares",
+          [](const Operation& operation) {
+            std::vector<nb::bytes> shares;
+            const swath::Decomposition& decomposition = operation.decomposition();
+            const int ranks = decomposition.is_gathered() ? decomposition.ranks() : 0;
+            for (int rank = 0; rank < ranks; ++rank) shares.push_back(bytes_of(decomposition.share_bytes_of(rank)));
+            return shares;
+          },
+          "Each rank's boxes or view, as `parse_parts` takes them; else none.")
       .def_prop_ro("words", &Operation::words)
       .def_prop_ro("ranks", [](const Operation& operation) { return operation.decomposition().ranks(); })
       .def(

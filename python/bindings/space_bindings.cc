@@ -8,8 +8,12 @@
 #include <nanobind/stl/vector.h>
 
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "bindings.h"
@@ -52,6 +56,20 @@ swath::Selection selection_of(const SelectionTuples& tuples) {
   swath::Selection selection;
   for (const auto& [start, step, count, dropped] : tuples) selection.push_back({start, step, count, dropped});
   return selection;
+}
+
+SelectionTuples tuples_of(const swath::Selection& selection) {
+  SelectionTuples tuples;
+  for (const auto& [start, step, count, dropped] : selection) tuples.emplace_back(start, step, count, dropped);
+  return tuples;
+}
+
+// As make_distribution() takes them.
+std::vector<std::pair<std::string, int64_t>> rules_of(const swath::Distribution& distribution) {
+  constexpr const char* kNames[] = {"whole", "block", "cyclic"};
+  std::vector<std::pair<std::string, int64_t>> rules;
+  for (const auto& [kind, size] : distribution.rules()) rules.emplace_back(kNames[static_cast<size_t>(kind)], size);
+  return rules;
 }
 
 using Corners = std::pair<std::vector<int64_t>, std::vector<int64_t>>;
@@ -115,6 +133,16 @@ swath::Decomposition decomposition_of_boxes(const std::vector<std::vector<Corner
   return swath::Decomposition::boxes(std::move(boxes), shape);
 }
 
+std::optional<std::vector<std::vector<Corners>>> boxes_of_rank(const swath::Decomposition& decomposition) {
+  if (!decomposition.is_boxes()) return std::nullopt;
+  std::vector<std::vector<Corners>> boxes;
+  for (const swath::Boxes& of_rank : decomposition.boxes_of_rank()) {
+    boxes.emplace_back();
+    for (const swath::Box& box : of_rank) boxes.back().emplace_back(box.begin, box.end);
+  }
+  return boxes;
+}
+
 }  // namespace
 
 void bind_space(nb::module_& m) {
@@ -127,7 +155,9 @@ void bind_space(nb::module_& m) {
             new (self) swath::Distribution(make_distribution(rules, std::move(grid), std::move(ranks)));
           },
           "rules"_a, "grid"_a, "ranks"_a)
+      .def_prop_ro("rules", &rules_of)
       .def_prop_ro("grid", &swath::Distribution::grid)
+      .def_prop_ro("ranks", &swath::Distribution::ranks)
       .def_prop_ro("places", &swath::Distribution::places)
       .def("holds", &swath::Distribution::holds, "rank"_a)
       .def("check", &swath::Distribution::check, "shape"_a)
@@ -199,6 +229,17 @@ void bind_space(nb::module_& m) {
           "own"_a, "rank"_a, "ranks"_a, "shape"_a, "allows_overlap"_a = false,
           "The same of the bytes of the file that one rank has.")
       .def_prop_ro("ranks", &swath::Decomposition::ranks)
+      .def_prop_ro(
+          "selection", [](const swath::Decomposition& self) { return tuples_of(self.selection()); },
+          "(start, step, count, dropped) of every dimension.")
+      .def_prop_ro(
+          "distribution",
+          [](const swath::Decomposition& self) -> std::optional<swath::Distribution> {
+            return self.distribution() == nullptr ? std::nullopt : std::optional(*self.distribution());
+          },
+          "Of the selection; None where one rank has all of it, and of boxes and views.")
+      .def_prop_ro("only_rank", &swath::Decomposition::only_rank, "Whose share of a distribution one rank alone has.")
+      .def_prop_ro("boxes_of_rank", &boxes_of_rank, "(start, stop) of every box; None where there are no boxes.")
       .def("check_written_once", &swath::Decomposition::check_written_once)
       .def("__str__", &swath::Decomposition::to_string);
 }

@@ -311,7 +311,11 @@ class Nest:
 class Distribution:
     def __init__(self, rules: Sequence[tuple[str, int]], grid: Sequence[int], ranks: Sequence[int]) -> None: ...
     @property
+    def rules(self) -> list[tuple[str, int]]: ...
+    @property
     def grid(self) -> list[int]: ...
+    @property
+    def ranks(self) -> list[int]: ...
     @property
     def places(self) -> int: ...
     def holds(self, rank: int) -> bool: ...
@@ -366,6 +370,24 @@ class Decomposition:
 
     @property
     def ranks(self) -> int: ...
+    @property
+    def selection(self) -> list[tuple[int, int, int, bool]]:
+        """(start, step, count, dropped) of every dimension."""
+
+    @property
+    def distribution(self) -> Distribution | None:
+        """
+        Of the selection; None where one rank has all of it, and of boxes and views.
+        """
+
+    @property
+    def only_rank(self) -> int | None:
+        """Whose share of a distribution one rank alone has."""
+
+    @property
+    def boxes_of_rank(self) -> list[list[tuple[list[int], list[int]]]] | None:
+        """(start, stop) of every box; None where there are no boxes."""
+
     def check_written_once(self) -> None: ...
     def __str__(self) -> str: ...
 
@@ -591,6 +613,8 @@ class ArrayForm:
     def __init__(self, identity: str, shape: Sequence[int], element_bytes: int, layout: Layout | None) -> None: ...
     @property
     def identity(self) -> str: ...
+    def serialise(self) -> bytes:
+        """Return the bytes that `Operation.parse_parts` takes."""
 
 class Operation:
     """One read or write as data; it never changes."""
@@ -616,6 +640,20 @@ class Operation:
     def serialise(self) -> bytes: ...
     @property
     def direction(self) -> str: ...
+    @property
+    def method(self) -> str: ...
+    @property
+    def decomposition(self) -> Decomposition: ...
+    @property
+    def access(self) -> bytes:
+        """
+        Everything but the array and each rank's boxes or view, as `parse_parts` takes it.
+        """
+
+    @property
+    def shares(self) -> list[bytes]:
+        """Each rank's boxes or view, as `parse_parts` takes them; else none."""
+
     @property
     def words(self) -> str: ...
     @property

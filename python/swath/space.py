@@ -108,6 +108,14 @@ class Distribution:
         of_ranks = "" if self.ranks is None else f", ranks={self.ranks}"
         self._text = f"Distribution({self.rules}, grid={self.grid}{of_ranks})"
 
+    @classmethod
+    def _of_core(cls, core: _core.Distribution) -> Distribution:
+        """Return the distribution that the core has."""
+        rules: list[Rule] = []
+        for kind, size in core.rules:
+            rules.append(Whole() if kind == "whole" else Cyclic(size) if kind == "cyclic" else Block(size or None))
+        return cls(rules, core.grid, core.ranks or None)
+
     def local_shape(self, shape: Sequence[int], rank: int) -> Shape:
         """Return the shape of the share of `rank` of a (selected) array of `shape`; zeros beyond the grid.
 

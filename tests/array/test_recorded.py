@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from pathlib import Path
 from typing import Any
@@ -84,6 +85,8 @@ def test_places_are_few_however_many_there_were_and_no_operation_is_lost(tmp_pat
     assert recording.PLACES_KEPT // 2 <= len(operations.places) <= recording.PLACES_KEPT
     places = sorted(start[0] for start in operations.places)
     assert max(np.diff(places)) <= 5000 // len(places) * 3, "spread over all"
+    (again,) = swath.Recorded.load(tmp_path / "run.json").arrays[0].operations
+    assert (again.times, again.places.keys()) == (5000, operations.places.keys())
     assert (tmp_path / "run.json").stat().st_size < 20_000
 
 
@@ -96,19 +99,28 @@ def test_a_file_is_read_back_as_it_was_and_what_is_none_is_an_error(path: Path, 
         a.read(swath.Boxes([((0, 0), (3, 4)), ((5, 6), (7, 8))]))
         a.write(np.zeros(SHAPE), method="direct")
     again = swath.Recorded.load(told)
-    assert [one.to_dict() for one in again.arrays[0].operations] == [one.to_dict() for one in done.arrays[0].operations]
+    assert again.arrays == done.arrays
     assert str(swath.advise_layout(again)) == str(swath.advise_layout(done))
     assert "5 operations" in repr(again)
     with pytest.raises(swath.NotFoundError):
         swath.Recorded.load(tmp_path / "none.json")
     plain = json.loads(told.read_text())
-    for wrong in ({**plain, "version": 2}, {**plain, "arrays": 3}, {"kind": "x"}, [], None):
+    for wrong in ({**plain, "version": 1}, {**plain, "arrays": 3}, {**plain, "arrays": [3]}, {"kind": "x"}, [], None):
         told.write_text(json.dumps(wrong))
         with pytest.raises(swath.FormatError, match=r"run\.json: expected operations"):
             swath.Recorded.load(told)
-    for field, value in (("direction", "append"), ("starts", []), ("times", 0), ("selection", [])):
-        damaged = json.loads(json.dumps(plain))
-        damaged["arrays"][0]["operations"][0][field] = value
+    saved = [one for one in plain["arrays"][0]["operations"] if "shares" not in one]
+    (of_boxes,) = (one for one in plain["arrays"][0]["operations"] if "shares" in one)
+    for wrong in (
+        {**saved[0], "times": 0},
+        {**saved[0], "access": "AAAA"},
+        {**saved[0], "access": "not base64"},
+        {**saved[0], "access": base64.b64encode(base64.b64decode(saved[0]["access"])[:-8]).decode()},
+        {**saved[0], "shares": of_boxes["shares"]},
+        {"times": 3, "access": of_boxes["access"]},
+        "an operation",
+    ):
+        damaged = {**plain, "arrays": [{**plain["arrays"][0], "operations": [*saved, wrong]}]}
         told.write_text(json.dumps(damaged))
         with pytest.raises(swath.FormatError):
             swath.Recorded.load(told)

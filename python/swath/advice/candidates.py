@@ -16,7 +16,6 @@ ALL_ORDERS_DIMENSIONS_MAX = 5
 C_ONLY = ("netcdf-classic", "hdf5")
 """Formats that store contiguous arrays in C order only."""
 STRIDED_FORMATS = ("raw", "npy", *C_ONLY)
-CHUNKED_FORMATS = ("hdf5", "zarr")
 FORMATS = (*STRIDED_FORMATS, "zarr")
 SHARD_BYTES_MAX = 256 << 20
 HDF5_CODECS = ("zlib", "gzip", "deflate", "shuffle", "fletcher32", "zstd", "blosc", "lz4")

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from swath import _core
 from swath.advice import accesses as made
 from swath.advice.accesses import Access
-from swath.array.recording import Form, OfRank, RecordedArray, Start
+from swath.array.recording import Form, RecordedArray, Start
 from swath.array.recording import Operations as Recording
 from swath.space import Selection
 
@@ -16,54 +15,40 @@ LETTERS = "ijklmn"
 
 def accesses_of(array: RecordedArray) -> list[made.Operations]:
     """Return the operations on the array, priced at some of their places."""
-    return [_of_boxes(array, one) if one.boxes else _of_selection(one) for one in array.operations]
+    return [(_of_boxes if one.boxes else _of_selection)(one, array.shape) for one in array.operations]
 
 
-def _of_selection(recording: Recording) -> made.Operations:
+def _of_selection(recording: Recording, shape: tuple[int, ...]) -> made.Operations:
     places = _spread(sorted(recording.places.items()))
     selections = tuple(_selection(start, recording.form) for start, _ in places)
-    distribution = recording.distribution
-    ranks = 1
-    given: tuple[_core.Decomposition, ...] = ()
-    if distribution is not None:
-        ranks = max(distribution.ranks) + 1 if distribution.ranks else distribution.size
-    if distribution is not None and recording.rank is not None:
-        of_core, rank = distribution._core, recording.rank
-        given = tuple(_core.Decomposition.share_of(of_core, one, rank) for one in selections)
-    lengths = made.lengths_at_once(Access(distribution=distribution), selections[0])
     return made.Operations(
         _text(recording, [start for start, _ in sorted(recording.places.items())]),
         recording.direction,
         float(recording.times),
         selections,
-        distribution,
-        ranks,
-        lengths,
+        recording.distribution,
+        recording.ranks,
+        made.lengths_at_once(Access(distribution=recording.distribution), selections[0]),
         tuple(float(times) for _, times in places),
-        given,
+        tuple(recording.decomposition(start, shape) for start, _ in places),
     )
 
 
-def _of_boxes(array: RecordedArray, recording: Recording) -> made.Operations:
+def _of_boxes(recording: Recording, shape: tuple[int, ...]) -> made.Operations:
     every = [box for of_rank in recording.boxes for box in of_rank]
-    longest = [max((high[d] - low[d] for low, high in every), default=0) for d in range(len(array.shape))]
-    whole = tuple((0, 1, n, False) for n in array.shape)
-    text = f"{len(every)} boxes over {len(recording.boxes)} ranks"
+    longest = [max((high[d] - low[d] for low, high in every), default=0) for d in range(len(shape))]
+    text = f"{len(every)} boxes over {recording.ranks} ranks"
     return made.Operations(
         ("write " if recording.direction == "write" else "") + text,
         recording.direction,
         float(recording.times),
-        (whole,),
+        (tuple((0, 1, n, False) for n in shape),),
         None,
-        len(recording.boxes),
+        recording.ranks,
         tuple(max(n, 1) for n in longest),
         (),
-        (_decomposition(recording.boxes, array.shape),),
+        (recording.decomposition((), shape),),
     )
-
-
-def _decomposition(boxes: Sequence[OfRank], shape: Sequence[int]) -> _core.Decomposition:
-    return _core.Decomposition.boxes([list(of_rank) for of_rank in boxes], shape)
 
 
 def _spread(places: list[tuple[Start, int]]) -> list[tuple[Start, int]]:

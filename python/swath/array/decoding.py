@@ -91,12 +91,6 @@ class Decoding:
         fill_value = _fill_value(missing, dtype, is_scaled=is_scaled or dtype != known.counted)
         return cls(known.counted, tuple(missing), low, high, scale, offset, dtype, fill_value)
 
-    @property
-    def changes_nothing(self) -> bool:
-        """Return whether nothing is masked, and values stay as they are."""
-        masks = self.missing or self.valid_min is not None or self.valid_max is not None
-        return not masks and self.scale is None and self.offset is None
-
     def decode(self, stored: npt.NDArray[Any]) -> np.ma.MaskedArray[Any, Any]:
         """Return what stored values mean, as a masked array. It uses up their memory."""
         if not stored.dtype.isnative and self.counted.isnative:

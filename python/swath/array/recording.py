@@ -1,33 +1,37 @@
-"""What a program really did with open arrays: operations, how often, and where; kept small, as JSON.
+"""What a program really did with open arrays: operations, how often, and where; kept small.
 
-An operation is what it is in the core (core/plan/operation.h): a direction, a selection, who gets what of it, a method.
-Those that differ in where they start alone are kept together, with some of their places.
+An operation is what it is in the core (core/plan/operation.h), and is saved as a trace has it. Those that differ in
+where they start alone are kept together, with some of their places.
 """
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import errno
 import json
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from swath import _core
 from swath.array.places import Places
 from swath.array.request import Request
 from swath.errors import ArgumentError, Error, FormatError, NotFoundError, StoreError
 from swath.ranks.ranks import Ranks
-from swath.space import Block, Boxes, Cyclic, Distribution, Rule, Whole, normalise_selection
+from swath.space import Boxes, Distribution, Shape, normalise_selection
 
 if TYPE_CHECKING:
     from swath.array.open_array import Array
 
-VERSION = 1
+VERSION = 2
+"""Of the file's format, docs/formats/recorded.md."""
 KIND = "swath operations"
 PLACES_KEPT = 64
-_RULES: dict[str, Callable[[Any], Rule]] = {"block": Block, "cyclic": Cyclic}
 
 Form = tuple[tuple[int, int, bool], ...]
 """(step, count, dropped) of every dimension."""
@@ -45,7 +49,7 @@ class Operations:
         form: step, count, and whether it is dropped, of every dimension.
         distribution: of the selection; None: one process alone.
         rank: whose share one process alone has moved; None: all shares, together.
-        boxes: of every rank, (start, stop) each, in place of selection and distribution.
+        boxes: of every rank, (start, stop) each, in place of selection and distribution; their only place is ().
         method: that was asked for.
         times: how often, at all places together.
         places: some of the places, with how often each; all of them where they are few.
@@ -59,8 +63,8 @@ class Operations:
     method: str = "auto"
     times: int = 0
     places: dict[Start, int] = field(default_factory=dict)
-    _every: int = 1
-    _seen: int = 0
+    _every: int = field(default=1, compare=False)
+    _seen: int = field(default=0, compare=False)
 
     def add(self, start: Start, times: int = 1) -> None:
         """Count an operation that starts there."""
@@ -82,44 +86,53 @@ class Operations:
             self.add(start, times)
         self.times += other.times - sum(other.places.values())
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain data."""
-        plain: dict[str, Any] = {"direction": self.direction, "method": self.method, "times": self.times}
-        if self.boxes:
-            return {**plain, "boxes": [[[list(low), list(high)] for low, high in of_rank] for of_rank in self.boxes]}
-        plain["selection"] = [{"step": step, "count": count, "dropped": dropped} for step, count, dropped in self.form]
-        plain["starts"] = [{"at": list(start), "times": times} for start, times in self.places.items()]
-        if self.distribution is not None:
-            rules = [[type(rule).__name__.lower(), getattr(rule, "size", None)] for rule in self.distribution.rules]
-            plain["distribution"] = {"rules": rules, "grid": list(self.distribution.grid)}
-            if self.distribution.ranks is not None:
-                plain["distribution"]["ranks"] = list(self.distribution.ranks)
-        if self.rank is not None:
-            plain["rank"] = self.rank
-        return plain
+    @property
+    def ranks(self) -> int:
+        """How many ranks a distribution or boxes are of; 1 for one process alone."""
+        if self.distribution is None:
+            return max(len(self.boxes), 1)
+        return max(self.distribution.ranks) + 1 if self.distribution.ranks else self.distribution.size
 
-    @classmethod
-    def from_dict(cls, plain: dict[str, Any]) -> Operations:
-        """Return what `to_dict` has made. Raise KeyError, TypeError or ValueError for anything else."""
-        if plain["direction"] not in ("read", "write"):
-            raise ValueError(f"direction {plain['direction']!r}")
-        found = cls(plain["direction"], method=str(plain["method"]), times=int(plain["times"]))
-        if "boxes" in plain:
-            found.boxes = tuple(
-                tuple((tuple(map(int, low)), tuple(map(int, high))) for low, high in of_rank)
-                for of_rank in plain["boxes"]
-            )
-            return found
-        found.form = tuple((int(one["step"]), int(one["count"]), bool(one["dropped"])) for one in plain["selection"])
-        found.places = {tuple(map(int, one["at"])): int(one["times"]) for one in plain["starts"]}
-        if found.times < 1 or not found.places or any(len(start) != len(found.form) for start in found.places):
-            raise ValueError("places that do not fit the selection")
-        if "distribution" in plain:
-            of_ranks = plain["distribution"]
-            rules: list[Rule] = [_RULES[kind](size) if kind in _RULES else Whole() for kind, size in of_ranks["rules"]]
-            found.distribution = Distribution(rules, of_ranks["grid"], of_ranks.get("ranks"))
-            found.rank = None if plain.get("rank") is None else int(plain["rank"])
-        return found
+    def decomposition(self, start: Start, shape: Shape) -> _core.Decomposition:
+        """Return who gets which elements of an array of `shape`, of the operation at a place."""
+        if self.boxes:
+            return _core.Decomposition.boxes(self.boxes, shape)
+        selection = [(at, *form) for at, form in zip(start, self.form, strict=True)]
+        if self.distribution is None:
+            return _core.Decomposition.alone(selection)
+        if self.rank is None:
+            return _core.Decomposition.distributed(self.distribution._core, selection, self.ranks)
+        return _core.Decomposition.share_of(self.distribution._core, selection, self.rank)
+
+    def saved(self, form: _core.ArrayForm, shape: Shape) -> Iterator[dict[str, Any]]:
+        """Yield the operations as plain data. Those at places that were not kept count at those that were."""
+        more, rest = divmod(self.times - sum(self.places.values()), len(self.places))
+        for number, (start, times) in enumerate(self.places.items()):
+            operation = _core.Operation(form, self.direction, self.decomposition(start, shape), self.method)
+            plain = {"times": times + more + (number < rest), "access": _text(operation.access)}
+            yield {**plain, "shares": [_text(share) for share in operation.shares]} if self.boxes else plain
+
+
+def _grouped(saved: Sequence[Mapping[str, Any]], form: _core.ArrayForm) -> tuple[Operations, ...]:
+    """Return operations that `saved` has made. Raise an error for anything else."""
+    found: dict[Any, Operations] = {}
+    for plain in saved:
+        access, *shares = (base64.b64decode(one, validate=True) for one in (plain["access"], *plain.get("shares", ())))
+        operation = _core.Operation.parse_parts(form.serialise(), access, shares)
+        times, divided = int(plain["times"]), operation.decomposition
+        if times < 1 or (shares and divided.boxes_of_rank is None):
+            raise ValueError(f"an operation that swath.recorded does not keep, {times} times: {operation.words}")
+        boxes = tuple(tuple((tuple(low), tuple(high)) for low, high in one) for one in divided.boxes_of_rank or ())
+        selection = [] if boxes else divided.selection
+        distribution = None if divided.distribution is None else Distribution._of_core(divided.distribution)
+        form_of_all = tuple((step, count, dropped) for _, step, count, dropped in selection)
+        key = (operation.direction, form_of_all, distribution, divided.only_rank, boxes, operation.method)
+        found.setdefault(key, Operations(*key)).add(tuple(start for start, *_ in selection), times)
+    return tuple(found.values())
+
+
+def _text(content: bytes) -> str:
+    return base64.b64encode(content).decode("ascii")
 
 
 @dataclass(frozen=True)
@@ -141,6 +154,25 @@ class RecordedArray:
     layout: str
     operations: tuple[Operations, ...]
 
+    def saved(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        words = {"name": self.name, "path": self.path, "shape": list(self.shape), "dtype": self.dtype}
+        form = _form_of(self.name, self.shape, self.dtype)
+        operations = [one for group in self.operations for one in group.saved(form, self.shape)]
+        return {**words, "layout": self.layout, "operations": operations}
+
+    @classmethod
+    def loaded(cls, plain: Mapping[str, Any]) -> RecordedArray:
+        """Return what `saved` has made. Raise an error for anything else."""
+        name, path, dtype, layout = (str(plain[key]) for key in ("name", "path", "dtype", "layout"))
+        shape = tuple(map(int, plain["shape"]))
+        operations = _grouped(plain["operations"], _form_of(name, shape, dtype))
+        return cls(name, path, shape, dtype, layout, operations)
+
+
+def _form_of(name: str, shape: Shape, dtype: str) -> _core.ArrayForm:
+    return _core.ArrayForm(name, shape, np.dtype(dtype).itemsize, None)
+
 
 class Recorded:
     """What was done with open arrays, from `swath.recorded`; given to `swath.advise_layout`.
@@ -154,11 +186,7 @@ class Recorded:
 
     def save(self, path: Any) -> None:
         """Write it to a file of JSON, under its name once it is complete. Local."""
-        plain = {"kind": KIND, "version": VERSION, "arrays": []}
-        for array in self.arrays:
-            operations = [one.to_dict() for one in array.operations]
-            fields = {"name": array.name, "path": array.path, "shape": list(array.shape), "dtype": array.dtype}
-            plain["arrays"].append({**fields, "layout": array.layout, "operations": operations})  # type: ignore[attr-defined]
+        plain = {"kind": KIND, "version": VERSION, "arrays": [array.saved() for array in self.arrays]}
         name = os.fsdecode(path)
         new_name = f"{name}.{os.getpid()}.new"
         with open(new_name, "w", encoding="utf-8") as file:
@@ -174,10 +202,10 @@ class Recorded:
                 plain = json.load(file)
             if plain["kind"] != KIND or plain["version"] != VERSION:
                 raise ValueError(f"kind {plain['kind']!r}, version {plain['version']!r}")
-            return cls([_array_of(one) for one in plain["arrays"]])
+            return cls([RecordedArray.loaded(one) for one in plain["arrays"]])
         except FileNotFoundError:
             raise NotFoundError(f"{name}: no such file of recorded operations", errno.ENOENT) from None
-        except (ValueError, KeyError, TypeError, ArgumentError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, ArgumentError, FormatError) as error:
             raise FormatError(
                 f"{name}: expected operations that swath.recorded has written (kind {KIND!r}, version {VERSION}): "
                 f"{error}"
@@ -186,16 +214,6 @@ class Recorded:
     def __repr__(self) -> str:
         each = (f"{one.name}: {sum(of.times for of in one.operations)} operations" for one in self.arrays)
         return f"<swath.Recorded: {', '.join(each) or 'nothing yet'}>"
-
-
-def _array_of(plain: dict[str, Any]) -> RecordedArray:
-    shape = tuple(map(int, plain["shape"]))
-    operations = tuple(Operations.from_dict(one) for one in plain["operations"])
-    if any(one.form and len(one.form) != len(shape) for one in operations):
-        raise ValueError(f"selections that do not fit the shape {shape}")
-    words = (str(plain[name]) for name in ("name", "path", "dtype", "layout"))
-    name, path, dtype, layout = words
-    return RecordedArray(name, path, shape, dtype, layout, operations)
 
 
 class Recorder:
@@ -260,7 +278,7 @@ def _of_boxes(of_ranks: list[list[tuple[str, str, OfRank]]], times: int) -> list
         direction, method, _ = together[0]
         boxes = tuple(boxes for _, _, boxes in together)
         key = (direction, method, boxes)
-        found.setdefault(key, Operations(direction, boxes=boxes, method=method)).times += 1
+        found.setdefault(key, Operations(direction, boxes=boxes, method=method)).add(())
     for operations in found.values():
         operations.times = max(round(operations.times * each), 1)
     return list(found.values())

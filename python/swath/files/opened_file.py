@@ -14,13 +14,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from swath import _core, formats
+from swath.base import stored_path
 from swath.errors import ArgumentError
 from swath.files import library_access
 from swath.files.core_file import file_options, learning_of, throttle_of
 from swath.files.fingerprint import Fingerprint, fingerprint
 from swath.files.open_options import OpenOptions
 from swath.files.stored_array import Indices, StoredArray
-from swath.formats import Contents, Description, NewArray, pools
+from swath.formats import Contents, Description, NewArray
 from swath.formats.changes import never_closed
 from swath.formats.contents import typed
 from swath.formats.description import Seen
@@ -54,7 +55,7 @@ class OpenedFile:
         options: OpenOptions,
         contents: Contents | None = None,
     ) -> None:
-        self.folder = "" if os.path.isabs(path) or pools.is_in_pool(path) else os.getcwd()
+        self.folder = "" if os.path.isabs(path) or not stored_path.of(path).is_local else os.getcwd()
         self.format = format
         self.mode = options.mode
         self.ranks = ranks
@@ -81,7 +82,7 @@ class OpenedFile:
             "may_write": may_write,
             "how": file_options(path, self.options, self.throttle),
             "new_file": None if atomic_file is None else atomic_file.core,
-            "minds_name": self.options.minds_name and not pools.is_in_pool(path),
+            "minds_name": self.options.minds_name and stored_path.of(path).can_be_replaced,
             "contents": self._contents if may_write else None,
         }
         return _core.CollectiveFile(self.ranks.comm, formats.name_in_core(self.format), given)
@@ -226,7 +227,7 @@ class OpenedFile:
         """
 
         def make() -> NewArray:
-            pools.refuse_change(self.path)
+            stored_path.of(self.path).refuse_change()
             return formats.to_add(self.format, self._changes, new())
 
         with self.one_change("add to"):
@@ -245,7 +246,7 @@ class OpenedFile:
         words = self._words_of_attributes(holder, attributes)
 
         def make() -> dict[str, Any]:
-            pools.refuse_change(self.path)
+            stored_path.of(self.path).refuse_change()
             return typed(attributes)
 
         with self.one_change("set attributes of"):

@@ -15,10 +15,6 @@ from swath import _core
 from swath.errors import ArgumentError, FormatError, UnsupportedError
 from swath.formats.description import Codec
 
-BLOSC_SHUFFLES = {"noshuffle": 0, "shuffle": 1, "bitshuffle": 2}
-BLOSC_COMPRESSORS = ("blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd")
-"""In the order of Blosc's numbers."""
-
 
 @dataclass(frozen=True)
 class Dialect:

@@ -295,14 +295,6 @@ class NewArray:
         """Bytes of all elements."""
         return math.prod(self.shape) * self.dtype.itemsize
 
-    def needs_c_order(self, format_name: str) -> None:
-        """Raise ArgumentError unless the elements follow each other in C order."""
-        if strides_of(self.shape, 1, self.order) != strides_of(self.shape, 1, tuple(range(len(self.shape)))):
-            raise ArgumentError(
-                f"{format_name} stores arrays in C order only, not with dimensions {self.order} from slowest to "
-                "fastest; create a raw file, or a .npy file for order F, or transpose the shape"
-            )
-
 
 def checked_shape(shape: Any) -> tuple[int, ...]:
     """Return `shape` (an int or a sequence of them) as a tuple of non-negative ints; else raise ArgumentError."""

@@ -32,9 +32,6 @@ CHUNK_BYTES = 1 << 20
 
 _COMPRESSORS = ("zlib", "zstd", "blosc", "hdf5-lz4")
 _PLUGINS = {"zstd": ZSTD, "blosc": BLOSC, "hdf5-lz4": LZ4}
-_LZ4_BLOCK_BYTES_MIN = 64
-"""With smaller blocks, the stored data are longer than the core allows for a chunk."""
-_LEVEL_MAX = 9
 
 
 # ---- What a new dataset is to have -----------------------------------------------------------------------------------

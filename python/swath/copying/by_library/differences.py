@@ -12,7 +12,6 @@ from swath.copying.by_library.held import Held, Stored, Value, text_of
 _MADE_FOR_NETCDF = re.compile(r"(.*/)?(string|dim)\d+")
 """The names of dimensions that netCDF needs and the other file lacks: of characters, or of dimensions without names."""
 BOTH = 2
-_IN_FILES_OF_HDF5 = ("hdf5", "netcdf4")
 
 
 def of_files(a: Held, b: Held) -> list[str]:
