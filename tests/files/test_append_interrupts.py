@@ -1,4 +1,4 @@
-"""Ctrl-C while a record is appended: it is there or it is not, nothing stays open, and the next one is appended."""
+"""Ctrl-C during an append: the record exists or not, nothing stays open, and the next append works."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from tree import HELPERS
 h5py = pytest.importorskip("h5py")
 
 OF_A_FILE = ("seek", "read", "write", "truncate", "tell", "flush")
-"""What h5py calls of a file that it changes: where elements are written that only HDF5's library reaches."""
+"""The methods of a file that h5py calls during a change: for elements that only HDF5's library can write."""
 OF_THE_CORE = ("extend", "set_length")
-"""What an append asks of the core."""
+"""The functions of the core that an append calls."""
 
 
 class ToldError(Exception):
-    """What a signal handler of the program raises."""
+    """The exception of a signal handler of the program."""
 
 
 def new_file(path: Path) -> tuple[Any, Any]:
-    """A file with one record of ones, and the array that grows."""
+    """Make a file with one record of ones, and return it and the growing array."""
     file = swath.create_file(path)
     t = file.create("t", (None, 4), "f4", dimensions=("time", "x"))
     t.append(np.ones(4, "f4"))
@@ -55,7 +55,7 @@ def times_open(path: Path) -> int:
 
 
 def sends_itself(which: int, number: int, method: Callable[..., Any]) -> Callable[..., Any]:
-    """A method that gets a signal at its call of that number."""
+    """Return a method that gets a signal at this call."""
     calls = 0
 
     def called(*given: Any, **named: Any) -> Any:
@@ -70,7 +70,7 @@ def sends_itself(which: int, number: int, method: Callable[..., Any]) -> Callabl
 
 @pytest.fixture
 def told() -> Iterator[None]:
-    """SIGUSR1 raises an error of the program's own."""
+    """Let SIGUSR1 raise an error of the program's own."""
 
     def tell(*_: object) -> None:
         raise ToldError
@@ -145,7 +145,7 @@ def test_a_signal_while_a_file_is_changed_is_raised_as_it_is(
 
 
 def test_a_program_ends_well_after_a_signal_while_hdf5_was_at_work(tmp_path: Path) -> None:
-    """The library's lists of properties were freed when Python was gone already."""
+    """The library's property lists were freed after the end of Python."""
     program = f"""
 import sys; sys.path[:0] = {[str(HELPERS), str(Path(__file__).parent)]!r}
 from pathlib import Path

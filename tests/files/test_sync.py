@@ -1,4 +1,4 @@
-"""A sync of several ranks: how often they meet, and that all hear what one of them meets."""
+"""A sync of several ranks: the number of agreements, and errors that reach all ranks."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def of_two_variables(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def agreed_by(monkeypatch: pytest.MonkeyPatch) -> AgreedBy:
-    """Call something on a rank, and return the first word of each agreement that it takes."""
+    """Call a function on a rank, and return the first word of each agreement."""
     seen: dict[int, list[str]] = defaultdict(list)  # of a rank, which is a thread
     agree = Ranks.agree
 

@@ -33,7 +33,7 @@ SUFFIXES = {"c8": [".npy"], "c16": [".npy", ".zarr"]}
 ALL_SUFFIXES = [".npy", ".nc3", ".nc4", ".h5", ".zarr"]
 CASES_A_PROGRAM = 60  # the compiler needs more than twice as long for twice as many
 PROGRAMS_A_KIND = int(os.environ.get("SWATH_FORTRAN_PROGRAMS", "2"))
-"""21: 10,000 cases of all kinds together."""
+"""21 gives 10,000 cases of all kinds together."""
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(installed_library.BUILD_SECONDS_MAX + 100)]
 
@@ -48,7 +48,7 @@ def mpi(request: pytest.FixtureRequest) -> Mpi:
 
 
 class Section:
-    """A box of a file's array, and the section of a larger array in memory that it is written from, or read into."""
+    """A box of a file's array, and the section of a larger array in memory for a write or read."""
 
     def __init__(self, random_of: random.Random, rank: int) -> None:
         self.shape = [random_of.choice([0, 1, 2, 3, 4]) for _ in range(rank)]
@@ -61,7 +61,7 @@ class Section:
         self.world = [max(n, 1) for n in self.world]
 
     def triplets(self) -> str:
-        """The section as Fortran writes it: "(1:7:2, 3:1:-1)"."""
+        """The section in Fortran's notation: "(1:7:2, 3:1:-1)"."""
         found = []
         for n, step in zip(self.shape, self.steps, strict=True):
             first = 1 if step > 0 else 1 + (n - 1) * -step
@@ -70,7 +70,7 @@ class Section:
         return f"({', '.join(found)})" if found else ""
 
     def slices(self) -> tuple[Any, ...]:
-        """The same of NumPy, of an array in Fortran's order."""
+        """The section for NumPy, of an array in Fortran's order."""
         found = []
         for n, step in zip(self.shape, self.steps, strict=True):
             first = 0 if step > 0 else (n - 1) * -step
@@ -83,7 +83,7 @@ def integers(values: list[int]) -> str:
 
 
 def case_text(kind: str, section: Section, path: str) -> str:
-    """A case: a whole array is made in the file, a section is written into it, and read into another section."""
+    """Return a case: make a whole array in the file, write a section into it, and read it into another section."""
     deferred = f"({', '.join(':' for _ in section.shape)})" if section.shape else ""
     allocatable = f"{KINDS[kind]}, allocatable :: a{deferred}, b{deferred}"
     bounds = f"({', '.join(map(str, section.memory))})" if section.memory else ""

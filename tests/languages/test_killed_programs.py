@@ -18,7 +18,7 @@ from kills import killed
 from tree import PROGRAMS
 
 KILLS = int(os.environ.get("SWATH_LANGUAGE_KILLS", "6"))
-"""How many kills a case has, spread over all calls that change files."""
+"""The kills of a case, spread over all calls that change files."""
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(installed_library.BUILD_SECONDS_MAX + 100)]
 
@@ -38,7 +38,7 @@ def fortran(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def held(path: Path) -> dict[str, object]:
-    """What a file holds, "t" and "u" as bytes; whoever opens it takes back first what a killed program began."""
+    """Return the content of a file, "t" and "u" as bytes; the open undoes the changes of a killed program first."""
     with swath.open_file(path, mode="r+") as file:
         found: dict[str, object] = {name: (file[name].shape, dict(file[name].attributes)) for name in file}
         # What is defined gets its elements when it is written, or when the file is closed: no part of the change.
@@ -56,7 +56,7 @@ def copied(source: Path, target: Path) -> Path:
 
 
 def is_old_or_new(before: Path, folder: Path, command: list[str]) -> None:
-    """Of a program that changes a file, whose path comes last, killed at calls from its first to its last."""
+    """Kill a program that changes a file (its last argument) at calls from its first to its last one."""
     path = copied(before, folder / before.name)
     old = held(path)
     subprocess.run([*command, str(path)], check=True, timeout=60)
