@@ -1,5 +1,5 @@
 /* A program outside of Swath's tree, for the ranks of MPI: c_calls FOLDER
- * FOLDER has absent.h5 (chunks of "n" that are nowhere) and szip.h5 (of which "v" only HDF5's library reads). */
+ * FOLDER has absent.h5 (with unallocated chunks of "n") and szip.h5 (only HDF5's library reads its "v"). */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static void check(int is_right, const char *what) {
   MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-/* All ranks have heard the same error, of that kind, which says these words. */
+/* All ranks have the same error, of the expected kind, with these words. */
 static void check_error(int kind, int expected, const char *words) {
   char mine[4096] = "", first[4096];
   snprintf(mine, sizeof mine, "%d %s", kind, swath_error_message());
@@ -94,7 +94,7 @@ static void be_told_alike(const char *folder) {
   swath_distribution_free(blocks);
 }
 
-/* Chunks that are nowhere get room from all ranks together. */
+/* All ranks together allocate missing chunks. */
 static void write_alone(const char *folder) {
   swath_array *array;
   int32_t numbers[ROWS * COLUMNS];
