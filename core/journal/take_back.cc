@@ -1,5 +1,5 @@
-// A kill leaves ".NAME.swath-undo", the journal of changes. The next open of NAME undoes the changes (here), and so
-// does `swath repair` (repair.cc).
+// Left after a kill: ".NAME.swath-undo", the journal of changes. The next open of NAME undoes the changes (here), and
+// so does `swath repair` (repair.cc).
 #include "journal/take_back.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-"""Layout advice: accesses as text, the cheapest layout among all there are, and files that have exactly it."""
+"""Layout advice: accesses as text, the cheapest of all layouts, and files with exactly this layout."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ MIXES = [
 
 
 def independent(shape: tuple[int, ...], accesses: list[str], limits: tuple[int, int]) -> float:
-    """The price of the cheapest layout, of all orders and of all chunks whose lengths are powers of two or whole."""
+    """Return the price of the cheapest layout of all orders, and of chunks of lengths of powers of two or the whole."""
     asked = made.checked(accesses, 4, shape)
     pricer = Pricer(shape, 8, asked, Conditions(_core.default_profile()))
     layouts = []

@@ -1,4 +1,4 @@
-"""`swath layout`: the table, whether a copy pays, and the copy."""
+"""`swath layout`: the table, the payback of a copy, and the copy."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def smooth(shape: tuple[int, ...]) -> Any:
 
 
 def pricer_of(texts: list[str], shape: tuple[int, ...] = SHAPE, **profile: float) -> Pricer:
-    """With some numbers of the stated profile changed."""
+    """Return a pricer with some numbers of the default profile changed."""
     numbers = {**_core.default_profile().to_dict(), **profile}
     asked = made.checked(texts, 4, shape)
     return Pricer(shape, 8, asked, Conditions(_core.Profile.from_dict(numbers)))
@@ -106,7 +106,7 @@ TABLE = Candidate((0, 1), CHUNKS, Storage("hdf5", ("zstd",), CodingCost(2.0)))
 
 
 def test_files_are_opened_one_a_chunk_or_one_a_shard() -> None:
-    """A column meets 3 chunks, which lie in one shard."""
+    """A column touches 3 chunks, which are in one shard."""
     for opening in (0.001, 0.01):
         pricer = pricer_of(["[:, 5]"], chunk_open_seconds=0.0, cores=1.0)
         slow = pricer_of(["[:, 5]"], chunk_open_seconds=opening, cores=1.0)
@@ -115,10 +115,10 @@ def test_files_are_opened_one_a_chunk_or_one_a_shard() -> None:
 
 
 def test_what_is_compressed_is_decoded_whole_and_takes_fewer_bytes_of_the_store() -> None:
-    """One element of a chunk costs as much to decode as all of it; a column meets 3 chunks of 2 KiB, all 12."""
+    """One element costs as much to decode as its whole chunk; a column touches 3 of the 12 chunks of 2 KiB."""
     for texts, chunks in ((["[5, 7]"], 1), (["[:, 5]"], 3), (["[:, :]"], 12)):
         asked = {"cores": 1.0, "device.read_jump": 0.0, "device.read_jump_batched": 0.0}
-        # What the device reads hides decoding: cached, nothing does.
+        # The device's read time hides the decoding; with cached data nothing hides it.
         fast, slow = (pricer_of(texts, **asked, **{"zstd.decode": seconds}) for seconds in (0.0, 1e-6))
         for one in (fast, slow):
             one.cached = 1.0
@@ -144,7 +144,7 @@ def test_a_ratio_and_the_cost_of_decoding_decide() -> None:
 def test_a_price_is_that_of_a_store_that_has_the_layout(
     tmp_path: Path, codecs: list[str], shards: Any, text: str
 ) -> None:
-    """As `explain` prices the store itself, of random bytes, which take as much as they are long."""
+    """The price equals that of `explain` for a real store of random bytes, which cannot be compressed."""
     values = np.frombuffer(np.random.default_rng(0).bytes(48 * 64 * 8), "f8").reshape(SHAPE)
     path = tmp_path / "a.zarr"
     with swath.create(path, SHAPE, "f8", chunks=CHUNKS, shards=shards, codecs=codecs) as a:
@@ -161,7 +161,7 @@ def test_a_price_is_that_of_a_store_that_has_the_layout(
 
 
 def test_plans_of_chunks_that_are_not_compressed_count_what_is_then_read(tmp_path: Path) -> None:
-    """From the first byte of a chunk that is wanted to the last."""
+    """The read goes from the first wanted byte of a chunk to the last."""
     with swath.create(tmp_path / "a.zarr", SHAPE, "f8", chunks=CHUNKS, codecs=[]) as a:
         a.write(np.zeros(SHAPE))
     with swath.open(tmp_path / "a.zarr") as a:

@@ -1,4 +1,4 @@
-"""Layouts of several arrays together: statements, tiles within memory, what loops move, and the best joint choice."""
+"""Layouts of several arrays together: statements, tiles within memory, transfers of loops, the best joint choice."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_statement_that_cannot_be_is_quoted_with_what_is_expected(text: str, s
 
 
 def simulated(text: str, tiling: coupling.Tiling) -> dict[tuple[str, str], int]:
-    """Tiles that a program moves which goes through the loops, and keeps one tile of each array."""
+    """Count the tiles that a program moves in these loops, if it keeps one tile of each array."""
     statement = parse_statement(text)
     lengths = coupling.lengths_of(statement, SHAPES)
     steps = dict(tiling.steps)
@@ -138,7 +138,7 @@ def question(formats: tuple[str, ...]) -> Question:
     ],
 )
 def test_no_other_tiles_and_orders_are_cheaper(texts: list[str], shapes: dict[str, Any], memory: int) -> None:
-    """Every way to go through the statements, with every order of every array, priced one by one."""
+    """Prices each tiling of the statements, with every order of every array, one by one."""
     advice = swath.advise_layout(texts, shapes, "f8", memory=memory, formats="raw")
     statements = [parse_statement(text) for text in texts]
     forms = {name: Form(shape, np.dtype("f8")) for name, shape in shapes.items()}
@@ -156,7 +156,7 @@ def test_no_other_tiles_and_orders_are_cheaper(texts: list[str], shapes: dict[st
 
 
 def test_arrays_choose_together_what_none_would_choose_alone() -> None:
-    """A panel that is contiguous in one array is not in the other: chunks as tiles serve both."""
+    """A panel that is contiguous in one array is not contiguous in the other: chunks as tiles suit both."""
     shapes = {"A": (2048, 2048), "B": (2048, 2048)}
     advice = swath.advise_layout("B[j, i] = A[i, j]", shapes, "f8", memory="8MiB", formats=("hdf5", "npy"))
     assert advice.total < advice.c_order_total

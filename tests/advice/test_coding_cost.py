@@ -1,4 +1,4 @@
-"""What coding costs: measured on elements as they are, and in the prices of copies and layout advice."""
+"""The costs of coding: measured on the real elements, and included in the prices of copies and layout advice."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SMALL = (4, 512, 256)
 
 
 def coded(path: Path, shape: tuple[int, ...], codecs: Any = "zstd") -> Path:
-    """A file of one array, a field in each chunk."""
+    """Make a file of one array, with a field in each chunk."""
     values = np.broadcast_to(field()[: shape[1], : shape[2]], shape)
     with swath.create(path, shape, "f4", chunks=(1, *shape[1:]), codecs=codecs) as a:
         a.write(values)
@@ -30,7 +30,7 @@ def coded(path: Path, shape: tuple[int, ...], codecs: Any = "zstd") -> Path:
 
 @pytest.fixture
 def dear(monkeypatch: pytest.MonkeyPatch) -> Callable[[float, float], None]:
-    """Makes what is measured cost so many seconds a byte."""
+    """Give the measurement a fixed cost in seconds per byte."""
 
     def cost(decode: float, encode: float) -> None:
         monkeypatch.setattr(coding_cost, "measured", lambda *_: CodingCost(2.0, decode, encode))

@@ -1,4 +1,4 @@
-"""Operations beside the program: order, errors, threads that are left, forks, several ranks."""
+"""Asynchronous operations: order, errors, unwaited operations, forks, several ranks."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def threads_of_process() -> int:
 
 
 def wait_for_threads(most: int) -> None:
-    """Threads that have ended are seen for a moment."""
+    """Wait until at most this many threads exist: a thread that has ended stays visible for a moment."""
     until = time.monotonic() + 5
     while threads_of_process() > most and time.monotonic() < until:
         time.sleep(0.005)
@@ -64,7 +64,7 @@ def test_operations_take_effect_in_the_order_of_their_calls(path: Path) -> None:
         write = a.write_async(VALUES * 2)
         after = a.read_async()
         np.testing.assert_array_equal(a[3], VALUES[3] * 2)  # a plain read waits for the write
-        a[3] = 7  # and a plain write for the read that was asked for before it
+        a[3] = 7  # a plain write waits for the read before it
         np.testing.assert_array_equal(after.result(), VALUES * 2)
         np.testing.assert_array_equal(before.result(), VALUES)
         assert write.result() is None

@@ -1,4 +1,4 @@
-"""Coded chunks: each is decoded once a node, and plans say what operations then count."""
+"""Coded chunks: each is decoded once per node, and plans predict the counters of operations."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def stored(path: Path, values: np.ndarray, chunks: tuple[int, ...]) -> Path:
 
 
 def total(ranks: int, path: Path, distribution: Distribution, **machine: Any) -> list[swath.Counters]:
-    """What each rank counts that reads its share of the array in `path`."""
+    """Return the counters of each rank after it has read its share of the array in `path`."""
 
     def work(comm: Any) -> swath.Counters:
         with swath.open(path, comm=comm) as a:

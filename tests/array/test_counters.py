@@ -1,4 +1,4 @@
-"""Counters have the core's names, in Python as in plans: one list in core/base/counters.h."""
+"""Counters have the same names in Python, in plans and in the core: core/base/counters.h has the only list."""
 
 from __future__ import annotations
 

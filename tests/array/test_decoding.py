@@ -1,4 +1,4 @@
-"""Stored values are masked and scaled as netCDF4-python does it."""
+"""Stored values are masked and scaled like those of netCDF4-python."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FACTORS = st.sampled_from(
 
 @st.composite
 def variables(draw: st.DrawFn) -> tuple[np.dtype[Any], np.ndarray[Any, Any], dict[str, Any]]:
-    """A dtype, values, and attributes, those that mask taken from the values, so that they do mask."""
+    """Draw a dtype, values, and attributes; attributes that mask are taken from the values, so that they do mask."""
     dtype = np.dtype(draw(st.sampled_from(NUMBERS)))
     numbers = st.integers(-4, 4) if dtype.kind != "u" else st.integers(0, 8)
     values = np.array(draw(st.lists(numbers, min_size=8, max_size=8)), dtype)
@@ -57,7 +57,7 @@ def decoded_by_netcdf4(dtype: np.dtype[Any], values: Any, attributes: dict[str, 
         variable.set_auto_maskandscale(True)
         try:
             return variable[:]
-        except TypeError:  # its own fill value, with the sign that the values have not
+        except TypeError:  # netCDF4's own fill value has a sign that the values lack
             if attributes.get("_Unsigned") != "true":
                 raise
             hypothesis.reject()

@@ -1,6 +1,6 @@
-"""What `explain` says: golden texts of telling cases, table 1 and equation 1 of the paper, and plans without lists.
+"""`explain`: golden texts of typical cases, table 1 and equation 1 of the paper, and plans without lists.
 
-The golden texts are tests/golden/*.txt; SWATH_UPDATE_GOLDEN=1 writes them anew.
+The golden texts are tests/golden/*.txt; SWATH_UPDATE_GOLDEN=1 writes them again.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ METHODS = ("direct", "sieve", "list", "two-phase")
 
 
 def check_golden(name: str, plan: swath.Plan, folder: Path) -> None:
-    """The plan's text, with the folder of the test left out, is that of tests/golden/`name`.txt."""
+    """Compare the plan's text, without the folder of the test, with tests/golden/`name`.txt."""
     text = str(plan).replace(str(folder), "FOLDER")
     path = GOLDEN / f"{name}.txt"
     if os.environ.get("SWATH_UPDATE_GOLDEN") == "1":
@@ -39,14 +39,14 @@ def check_golden(name: str, plan: swath.Plan, folder: Path) -> None:
 
 
 def empty_file(path: Path, size: int) -> Path:
-    """A file that is one hole."""
+    """Make a file that is one hole."""
     with path.open("wb") as file:
         file.truncate(size)
     return path
 
 
 def raw(folder: Path, shape: tuple[int, ...], dtype: str = "<f8", order: Any = "C", offset: int = 0) -> swath.Array:
-    """A raw file of holes, opened."""
+    """Open a raw file of holes."""
     size = offset + math.prod(shape) * np.dtype(dtype).itemsize
     path = empty_file(folder / "a.raw", size)
     return swath.open(path, shape=shape, dtype=dtype, order=order, offset=offset)
@@ -130,7 +130,7 @@ def library(folder: Path) -> swath.Plan:
 
 
 def coded_array(folder: Path) -> Path:
-    """Shards of checksummed chunks: how many bytes are stored no compressor decides."""
+    """Make shards of checksummed chunks: their stored bytes do not depend on a compressor."""
     with swath.create(folder / "a.zarr", (100, 90), "<f8", chunks=(16, 15), shards=(32, 30), codecs=["crc32c"]) as a:
         a[:70] = 1.0
     return folder / "a.zarr"
@@ -191,7 +191,7 @@ CASES = (
 def test_a_telling_case_reads_as_it_did(tmp_path: Path, case: Callable[[Path], swath.Plan]) -> None:
     plan = case(tmp_path)
     check_golden(case.__name__.replace("_", "-"), plan, tmp_path)
-    # All of it is plain data too.
+    # All of it is plain data, too.
     data = plan.to_dict()
     assert json.loads(json.dumps(data)) == data
     assert data["method"] == plan.method
@@ -210,7 +210,7 @@ def test_there_is_no_golden_text_without_its_case() -> None:
 
 
 def paper_table_1(N: int, P: int) -> dict[str, tuple[int, int]]:
-    """R_dist and S_dist of table 1: an N x N array of bytes in column-major order over P processors, in full."""
+    """Return R_dist and S_dist of table 1: an N x N array of bytes in column-major order over P processors, in full."""
     side = math.isqrt(P)
     return {
         "column-block": (P, N * N // P),
@@ -235,7 +235,7 @@ def test_requests_are_those_of_table_1(tmp_path: Path, name: str, N: int, P: int
     assert sum(plan.cost("direct", rank)["requests"] for rank in range(P)) == R_dist
     assert data["methods"]["direct"]["requests"] == R_dist
     assert data["methods"]["direct"]["exact"]
-    # Equation 1, where the stripe divides S_dist or the other way round.
+    # Equation 1, if the stripe divides S_dist, or S_dist divides the stripe.
     for stripe in (1, S_dist, 4 * S_dist, *(S_dist // k for k in (2, 3, 4, 8) if S_dist % k == 0)):
         assert plan.requests_with_stripes(stripe) == R_dist * (S_dist // min(S_dist, stripe))
     # Row-major files: "the same results apply by switching column with row and vice-versa" (section 2.2).
@@ -255,7 +255,7 @@ def test_the_papers_example_of_stripes(tmp_path: Path, stripe: int, R_trans: int
 
 
 def test_the_longest_run_is_found_wherever_it_is(tmp_path: Path) -> None:
-    """The last columns of a row and the first of the next are one run, after 10,000 shorter ones."""
+    """The last columns of a row and the first ones of the next are one run, after 10,000 shorter runs."""
     with raw(tmp_path, (2, 40_002), dtype="u1") as a:
         plan = a.explain(Distribution((Whole(), Cyclic(2)), grid=(1, 2)))
     assert plan.to_dict()["run_bytes_max"] == 4
@@ -263,7 +263,7 @@ def test_the_longest_run_is_found_wherever_it_is(tmp_path: Path) -> None:
 
 
 def test_the_estimate_of_sieving_grows_with_the_array(tmp_path: Path) -> None:
-    """Counted window by window or estimated, a dense share costs about its span to read."""
+    """A dense share costs about as much as a read of its span, counted window by window or estimated."""
     for elements in (10**6, 10**9, 10**12):
         with raw(tmp_path, (elements,)) as a:
             plan = a.explain(Distribution((Cyclic(),), grid=(4,)))
@@ -272,7 +272,7 @@ def test_the_estimate_of_sieving_grows_with_the_array(tmp_path: Path) -> None:
             assert cost["read_bytes"] == pytest.approx(8 * elements, rel=0.01)
             assert cost["requests"] == pytest.approx(8 * elements / (4 << 20), rel=0.01, abs=1)
             assert cost["exact"] == (elements < 10**12)
-    with raw(tmp_path, (10**12,)) as a:  # far apart: what is wanted and nothing else
+    with raw(tmp_path, (10**12,)) as a:  # far apart: only the wanted bytes are read
         cost = a.explain(Distribution((Cyclic(),), grid=(4,)), selection=np.s_[:: 10**7]).cost("sieve", 1)
     assert (cost["requests"], cost["read_bytes"]) == (pytest.approx(25_000, abs=1), pytest.approx(200_000, rel=0.01))
 
@@ -301,7 +301,7 @@ def test_every_number_of_a_plan_is_what_really_happens(tmp_path: Path) -> None:
 
 
 def test_a_plan_does_not_grow_with_its_regions(tmp_path: Path) -> None:
-    """CYCLIC(1) of 10^12 elements: less than 1 MiB and 5 s more than of 10^3, in a process of its own."""
+    """CYCLIC(1) of 10^12 elements takes less than 1 MiB and 5 s more than 10^3 elements, in a separate process."""
     program = textwrap.dedent("""
         import json, sys, time
         import swath

@@ -1,7 +1,7 @@
-"""Every fault of the engine at every step of every method: the same error on all ranks, no hang, no byte lost.
+"""Every fault of the engine at every step of every method: the same error on all ranks, no deadlock, no lost byte.
 
-The watchdog: a deadlock of simulated ranks is an error that says where each rank waits, and what blocks without them is
-ended with all threads' stacks by pytest-timeout.
+A deadlock of simulated ranks is an error that names the wait of each rank; pytest-timeout ends other hangs with the
+stacks of all threads.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def check_break(
 
 
 def check_scene(scene: Scene, folder: Path, world: tuple[int, int, bool], kind: str, most: int | None) -> None:
-    """Breaks every step of the scene (or `most` of them, chosen once and for all)."""
+    """Break every step of the scene, or a fixed choice of `most` of them."""
     ranks, nodes, shared = world
     path = folder / "a.raw"
     counts = counts_of(scene, path, ranks, nodes=nodes, shared_memory=shared)
@@ -60,7 +60,7 @@ def check_scene(scene: Scene, folder: Path, world: tuple[int, int, bool], kind: 
 
 @contextlib.contextmanager
 def told(which: str) -> Iterator[None]:
-    """Says which case it was that failed."""
+    """Name the case that failed."""
     try:
         yield
     except Exception as error:
@@ -91,7 +91,7 @@ def test_every_fault_at_every_step(tmp_path: Path, scene: Scene, world: tuple[in
     check_scene(scene, tmp_path, world, kind, None)
 
 
-# A megabyte in windows of 16 KiB: with a cold cache they are read behind the exchange, by another thread.
+# A megabyte in windows of 16 KiB: with a cold cache, another thread reads them during the exchange.
 LARGE = Scene(
     "background", "two-phase", "read", np.s_[:, :], {"window_bytes": 16 << 10, "domain_bytes_min": 1}, (256, 1024)
 )
@@ -117,7 +117,7 @@ def test_a_fault_behind_the_exchange_is_the_same_error_on_all_ranks(tmp_path: Pa
 
 
 def evict(path: Path) -> None:
-    """Takes a file out of the page cache, where the file system lets us."""
+    """Remove a file from the page cache, if the file system allows it."""
     descriptor = os.open(path, os.O_RDWR)
     try:
         os.fsync(descriptor)
@@ -142,7 +142,7 @@ def share(ranks: int, rank: int) -> np.ndarray:
 
 
 def nothing_left(folder: Path, *, old: bool) -> None:
-    """Under the name there is the old file, or nothing; and nothing else in the folder."""
+    """The name has the old file, or no file; and the folder has nothing else."""
     assert sorted(os.listdir(folder)) == (["a.npy"] if old else [])
     if old:
         assert (folder / "a.npy").read_bytes() == OLD
@@ -157,7 +157,7 @@ def run_create(
     seed: int = 0,
     **options: Any,
 ) -> list[BaseException | None]:
-    """Creates a.npy on simulated ranks; what each rank's `with` raised. `engine` may be a function of the rank."""
+    """Create a.npy on simulated ranks; return each rank's error. `engine` may be a function of the rank."""
     path = folder / "a.npy"
     engine = options.pop("engine", lambda rank: "posix")
 
@@ -170,7 +170,7 @@ def run_create(
         except BaseException as error:  # noqa: BLE001
             return error
         finally:
-            comm.barrier()  # where a rank waits in vain in another call, this one says so
+            comm.barrier()  # if another rank still waits in a call, this raises an error
         return None
 
     return run_ranks(ranks, work, seed=seed, nodes=1 + (seed + 1) % min(ranks, 2))
@@ -181,7 +181,7 @@ def write_all(a: swath.Array, comm: Any) -> None:
 
 
 def write_some(a: swath.Array, comm: Any) -> None:
-    """All but the last row: what is not written is the fill value."""
+    """Write all but the last row: elements that are not written have the fill value."""
     d = distribution(comm.size)
     rows = d.indices((7, 6), comm.rank)
     a.write(NEW[:7][np.ix_(*rows)], d, selection=np.s_[:7])
@@ -213,7 +213,7 @@ def folder_with(tmp_path: Path, name: str, *, old: bool) -> Iterator[Path]:
 def test_a_create_that_fails_leaves_the_old_file_or_nothing(
     tmp_path: Path, ranks: int, old: bool, rule: str, body: Callable[[swath.Array, Any], None]
 ) -> None:
-    # Rank 0 of each node syncs: the others may break there, and nothing happens.
+    # Rank 0 of each node syncs: a fault of another rank there has no effect.
     culprits = [(0,)] if rule.startswith("sync") else [(r,) for r in range(ranks)]
     for number, broken in enumerate([*culprits, tuple(range(ranks))]):
         with folder_with(tmp_path, f"{number}", old=old) as folder:
@@ -247,7 +247,7 @@ def test_an_exception_in_the_block_leaves_the_old_file_or_nothing(
         with folder_with(tmp_path, f"{seed}", old=old) as folder:
             errors = run_create(folder, ranks, body, overwrite=old, seed=seed)
             for rank, error in enumerate(errors):
-                if rank in broken:  # its own exception goes on
+                if rank in broken:  # its own exception is raised
                     assert isinstance(error, KeyError)
                 else:
                     assert f"rank {min(broken)}: KeyError: 'mistake of rank {min(broken)}'" in str(error)
@@ -256,7 +256,7 @@ def test_an_exception_in_the_block_leaves_the_old_file_or_nothing(
 
 @pytest.mark.parametrize("ranks", [1, 2, 3])
 def test_an_exception_of_one_rank_inside_two_files_ends_both(tmp_path: Path, ranks: int) -> None:
-    """The inner file's ranks agree on the error; the outer one must not wait for ranks that have left."""
+    """The inner file's ranks agree on the error; the outer file must not wait for ranks that have left."""
     np.save(tmp_path / "source.npy", NEW)
 
     def work(comm: Any, culprit: int) -> BaseException | None:
@@ -272,7 +272,7 @@ def test_an_exception_of_one_rank_inside_two_files_ends_both(tmp_path: Path, ran
         except BaseException as error:  # noqa: BLE001
             return error
         finally:
-            comm.barrier()  # where a rank waits in vain in another call, this one says so
+            comm.barrier()  # if another rank still waits in a call, this raises an error
         return None
 
     for culprit, seed in itertools.product(range(ranks), range(3)):
@@ -284,7 +284,7 @@ def test_an_exception_of_one_rank_inside_two_files_ends_both(tmp_path: Path, ran
 
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_an_error_of_one_rank_alone_reaches_those_who_wait_at_the_end(tmp_path: Path, ranks: int) -> None:
-    """`a[...]` is local: the rank that fails there must still tell the others, who close the file meanwhile."""
+    """`a[...]` is local: a rank that fails in it must still report this to the others, which close the file."""
     np.save(tmp_path / "a.npy", NEW)
 
     def work(comm: Any, culprit: int) -> str:

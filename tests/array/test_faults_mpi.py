@@ -1,4 +1,4 @@
-"""The same faults under real MPI, at 1 to 4 ranks. The watchdog is the time limit of mpi_runs.run_ranks."""
+"""The same faults under real MPI, at 1 to 4 ranks. A deadlock ends at the time limit of mpi_runs.run_ranks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forked processes that inherit an open array: the child reads by itself, and leaves alone what is its parent's."""
+"""Forked processes that inherit an open array: the child can read, and does not touch objects of its parent."""
 
 import multiprocessing
 import os
@@ -17,7 +17,7 @@ from swath.store import page_cache
 VALUES = np.random.default_rng(7).random((4000, 1000))
 SELECTION = np.s_[::40, ::331]
 FORKS = int(os.environ.get("SWATH_TEST_FORKS", "25"))
-"""Of each of four engines."""
+"""The number of forks for each of four engines."""
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def path(tmp_path_factory) -> Path:
 
 
 def in_child(work, seconds_max=60):
-    """Starts a forked child that does `work`; waiting for it tells whether it returned something true in time."""
+    """Start a forked child that runs `work`; a wait for it tells whether it returned a true value in time."""
     child = os.fork()
     if child == 0:
         signal.alarm(seconds_max)  # a hang ends it
@@ -46,7 +46,7 @@ def in_child(work, seconds_max=60):
 
 @pytest.mark.parametrize("engine", ["posix", "uring", "auto", "model:ssd"])
 def test_parent_and_child_read_at_once_after_a_cold_read(path, engine):
-    """A cold read of many places has made a ring, where the kernel has them."""
+    """A cold read of many places has created a ring, if the kernel has io_uring."""
     with swath.open(path, engine=engine) as a:
         page_cache.evict(str(path))
         a[SELECTION]

@@ -1,4 +1,4 @@
-"""What notebooks show: well-formed, escaped, without scripts, and whose elements are whose."""
+"""The display in notebooks: well-formed, escaped, without scripts, and with the ranks' elements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signals and waits: long operations end soon after one, leave nothing behind, and say what they wait for."""
+"""Signals during waits: long operations end soon after one, leave nothing behind, and describe what they wait for."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from tree import HELPERS
 
 PROGRAM = HELPERS / "interrupt_program.py"
 SOON_SECONDS = 8.0
-"""A second is promised; the machine may be busy. No operation would be over by then."""
+"""The documents promise one second; the machine may be busy. No operation would be finished by then."""
 HANGS_SECONDS = 240
 
 
 class Program:
-    """The program of a case, under way."""
+    """The running program of a case."""
 
     def __init__(self, case: str, folder: Path) -> None:
         self.process = subprocess.Popen(
@@ -49,7 +49,7 @@ class Program:
         self.said: list[str] = []
 
     def wait_for(self, wanted: str) -> str:
-        """The line in which it says so."""
+        """Return the line in which the program reports it."""
         assert self.process.stdout is not None
         for line in self.process.stdout:
             self.said.append(line)
@@ -58,7 +58,7 @@ class Program:
         raise AssertionError(f"it never said {wanted!r}:\n{''.join(self.said)}")
 
     def interrupt(self, *, insists: bool = False) -> float:
-        """Seconds until it says that it was interrupted; `insists`: a second time after 3 seconds."""
+        """Return the seconds until it reports the interrupt; `insists`: send a second signal after 3 seconds."""
         begin = time.monotonic()
         again = threading.Timer(3, self.process.send_signal, [signal.SIGINT])
         self.process.send_signal(signal.SIGINT)
@@ -87,7 +87,7 @@ def test_an_interrupt_ends_a_long_operation_and_leaves_nothing_behind(case: str,
     with running(case, tmp_path) as program:
         program.wait_for("ready")
         time.sleep(0.7)
-        # Python drops what a handler raises in a callback of a weak reference, of which h5py has many: 1 of 50.
+        # Python drops an exception of a handler in a weak reference's callback; h5py has many of these: 1 of 50.
         seconds = program.interrupt(insists=case == "library")
         expected = "ToldError" if case.startswith("own-handler") else "KeyboardInterrupt"
         assert program.said[-1] == f"interrupted by {expected}\n"
@@ -117,14 +117,14 @@ def write_half(path: Path, **how: object) -> None:
 
 
 def lock(file: IO[bytes], begin: int = 0, length: int = 0) -> None:
-    """Of the open file, not of the process, which loses its own with any descriptor that it closes."""
-    # struct flock; a length of 0 is all that there is.
+    """Lock the open file, not the process: a process loses its locks with any descriptor that it closes."""
+    # struct flock; a length of 0 means the whole file.
     fcntl.fcntl(file, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, begin, length, 0))
 
 
 @pytest.fixture
 def locked(tmp_path: Path) -> Iterator[Path]:
-    """A file of 2,000 numbers, all of it locked."""
+    """Make a locked file of 2,000 numbers."""
     path = tmp_path / "locked.raw"
     np.arange(2000.0).tofile(path)
     with open(path, "r+b") as file:
@@ -183,7 +183,7 @@ def test_ranks_that_wait_for_a_lock_are_bounded_together(tmp_path: Path) -> None
 @needs_cachestat
 @pytest.mark.timeout(HANGS_SECONDS)
 def test_a_file_cut_within_its_last_page_never_reads_as_zeros(tmp_path: Path) -> None:
-    """It is read while it is cut: every value that comes back was in the file, or there is an error."""
+    """A thread reads while the file is cut: every value was in the file, or there is an error."""
     path = tmp_path / "numbers.raw"
     elements = 1 << 16
     reads = (
@@ -223,7 +223,7 @@ def test_calls_of_a_library_are_short_and_end_between_chunks() -> None:
     row_elements = (16 << 20) // 8 // 250  # 250 rows are 16 MiB
     assert rows_of(None, row_elements, rows) == [(50, 300), (300, 550), (550, 800), (800, 1000)]
     assert rows_of((100, 7), row_elements, rows) == [(50, 300), (300, 500), (500, 700), (700, 900), (900, 1000)]
-    # A row of chunks is read at once: each would be decoded twice. But 64 MiB are enough.
+    # A row of chunks is read at once: otherwise each would be decoded twice. But 64 MiB are enough.
     assert rows_of((400, 7), row_elements, rows) == [(50, 400), (400, 800), (800, 1000)]
     assert rows_of((5000, 7), row_elements, np.arange(3000)) == [(0, 1000), (1000, 2000), (2000, 3000)]
     assert rows_of((100, 7), row_elements, rows[::-1]) == [(750, 1000), (500, 750), (250, 500), (50, 250)]

@@ -1,4 +1,4 @@
-"""Loops over an array equal NumPy, however they are cut, read ahead and left; and nothing is left of them."""
+"""Loops over an array equal NumPy for any blocks, readahead and early end; and they leave nothing behind."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_blocks_cover_each_element_once_in_the_order_asked_for(data: st.DataObje
 
 
 def created(folder: str, kind: str, values: np.ndarray[Any, Any]) -> Path:
-    """A file of one of the kinds; made by others where they can."""
+    """Make a file of one of the kinds, by another library if possible."""
     path = Path(folder) / {"coded": "a.zarr", "hdf5": "a.h5"}.get(kind, "a.raw")
     if kind in ("C", "F"):
         path.write_bytes(values.tobytes(order=kind))  # type: ignore[arg-type]
@@ -389,7 +389,7 @@ def test_what_was_written_before_an_error_of_the_block_is_in_the_file(path: Path
 
 
 def peak_of(work: Any) -> int:
-    """By how much the process grows while it works, in bytes; measured in a child."""
+    """Return the growth of the process during the work, in bytes; measured in a child."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:

@@ -1,4 +1,4 @@
-"""How far a loop reads ahead: decided from what its steps took, by the same rules on every rank."""
+"""The readahead depth of a loop: computed from the times of its steps, by the same rules on every rank."""
 
 from __future__ import annotations
 

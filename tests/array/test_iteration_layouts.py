@@ -1,4 +1,4 @@
-"""Loops over arrays of every layout, shape, dtype and number of ranks equal NumPy, of coded chunks too."""
+"""Loops over arrays of every layout, shape, dtype and number of ranks equal NumPy, also for coded chunks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DEPTHS = ("auto", 0, 1, 2, 5)
 
 
 def made(seed: int, ranks: int, folder: Path) -> tuple[Case, dict[str, Any], np.ndarray[Any, Any]]:
-    """A case, what opens its file, and what that holds."""
+    """Return a case, the arguments to open its file, and the values in the file."""
     rng = random.Random(seed)
     if rng.random() < 0.4:
         case = make_coded_case(rng, ranks)
@@ -35,14 +35,14 @@ def made(seed: int, ranks: int, folder: Path) -> tuple[Case, dict[str, Any], np.
 
 
 def same(found: Any, expected: Any) -> None:
-    """Byte for byte: values are random bytes, and NaNs differ."""
+    """Compare byte for byte: values are random bytes, and NaNs may differ."""
     assert found.shape == expected.shape
     assert found.dtype == expected.dtype
     assert np.ascontiguousarray(found).tobytes() == np.ascontiguousarray(expected).tobytes()
 
 
 def same_share(found: Any, expected: Any, distribution: swath.Distribution, rank: int) -> None:
-    """A rank's share; of one element without a dimension a rank that has none gets zero."""
+    """Compare a rank's share; for one element without dimensions, a rank without a share gets zero."""
     if expected.ndim:
         same(found, expected[np.ix_(*distribution.indices(expected.shape, rank))])
     elif found.tobytes() != bytes(found.itemsize):
@@ -50,7 +50,7 @@ def same_share(found: Any, expected: Any, distribution: swath.Distribution, rank
 
 
 def part_of(values: np.ndarray[Any, Any], selection: Any) -> np.ndarray[Any, Any]:
-    """In the values' own byte order, also where no dimension is left."""
+    """Return a part in the values' own byte order, also if no dimension is left."""
     return np.asarray(values[selection], values.dtype)
 
 
@@ -104,7 +104,7 @@ def check_async(case: Case, opened: dict[str, Any], values: np.ndarray[Any, Any]
 
 
 def check_writer(opened: dict[str, Any], values: np.ndarray[Any, Any], comm: Any, seed: int) -> None:
-    """Write other values a piece at a time, by all ranks; `values` is what must be there in the end, on rank 0."""
+    """Write other values piece by piece, on all ranks; `values` must be in the file at the end, checked on rank 0."""
     rng = random.Random(seed)
     new = np.random.default_rng(seed).integers(0, 256, values.nbytes, dtype=np.uint8).view(values.dtype)
     new = new.reshape(values.shape)

@@ -1,4 +1,4 @@
-"""Loops keep to their memory, measured in programs of their own; reads ahead take their turns at the target."""
+"""Loops stay within their memory, measured in separate programs; reads ahead wait for their turns at the target."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STEPS = 96
 
 
 def created(folder: Path, kind: str) -> Path:
-    """Rows of 1 MiB; random, so that chunks of them stay as large."""
+    """Make rows of 1 MiB of random bytes, so that chunks cannot be compressed."""
     rng = np.random.default_rng(0)
     rows = rng.integers(0, 1 << 40, (STEPS, MIB // 8)).astype("<f8")
     if kind == "raw":
@@ -73,7 +73,7 @@ def test_a_loop_keeps_to_its_memory(tmp_path: Path, kind: str, loop: str, memory
 
 
 def read_together(path: Path, streams: Any) -> tuple[list[swath.Counters], float]:
-    """Two loops of one process that read ahead from one modelled disk, at the same time."""
+    """Run two loops of one process that read ahead from one modelled disk, at the same time."""
     told: list[swath.Counters] = []
     engine = f"model:p690-scsi@{path}-{streams}"
 
@@ -104,7 +104,7 @@ def test_reads_ahead_wait_for_their_turn_where_one_stream_is_served(tmp_path: Pa
 
 
 def test_waiting_and_hiding_are_told_as_they_are(tmp_path: Path) -> None:
-    """A modelled disk takes known times: what is not waited for is hidden, and both make up the reading."""
+    """A modelled disk takes known times: time without a wait is hidden, and both parts add up to the reading time."""
     path = created(tmp_path, "raw")
     with swath.open(path, shape=(STEPS, MIB // 8), dtype="<f8", engine="model:p690-scsi") as a:
         begun = time.monotonic()
@@ -121,7 +121,7 @@ def test_waiting_and_hiding_are_told_as_they_are(tmp_path: Path) -> None:
             time.sleep(0.015)
             computed += time.monotonic() - slept
         ahead, wall = a.counters, time.monotonic() - begun
-    # What the program did not compute it waited, and no more; the time of asking is none of it.
+    # The program waited while it did not compute, and no longer; the time of the request is not part of it.
     assert ahead.waited_seconds <= wall - computed + 0.02
     assert ahead.hidden_seconds > 0.3 * computed
     assert ahead.waited_seconds + ahead.hidden_seconds == pytest.approx(ahead.total_seconds, rel=0.3)

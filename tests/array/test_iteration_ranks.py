@@ -1,4 +1,4 @@
-"""Loops of all ranks: one that leaves alone is an error of the others, in words, and nobody waits for ever."""
+"""Loops of all ranks: if one rank leaves alone, the others get an error with the reason, and no rank waits for ever."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_rank_that_leaves_alone_is_an_error_of_the_others(tmp_path: Path, rank
 def test_a_writer_waits_for_nobody_who_goes_on_where_mpi_serves_one_thread(
     tmp_path: Path, behind: Any, memory: Any
 ) -> None:
-    path, shape = tmp_path / "b.raw", (12, 3, 5)  # rows of 2 and 1: one rank has room for what the other has not
+    path, shape = tmp_path / "b.raw", (12, 3, 5)  # rows of 2 and 1: one rank has space that the other lacks
 
     def work(comm: Any) -> str:
         with swath.create(path, shape, "<f8", comm=comm) as a, a.writer(behind=behind, memory=memory) as w:

@@ -1,7 +1,7 @@
-"""Every method's counters equal what the kernel saw, requests and bytes, and what the plan had said: no tolerance.
+"""Every method's counters equal the requests and bytes that the kernel saw, and those of the plan: no tolerance.
 
-The kernel is asked in three ways: by strace, by a preloaded counter (both see the posix engine), and by its own
-tracepoints of io_uring.
+The kernel's numbers come from strace, from a preloaded counter (both for the posix engine), and from the tracepoints of
+io_uring.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ TRACED = "pread64,pwrite64,preadv,pwritev,preadv2,pwritev2"
 TRACING = Path("/sys/kernel/tracing")
 
 Seen = dict[int, dict[str, int]]
-"""What was seen of each operation: read_requests, write_requests, read_bytes, written_bytes."""
+"""The numbers of each operation: read_requests, write_requests, read_bytes, written_bytes."""
 Event = tuple[str, int, str]
 """One call: "r" or "w", its result, the path."""
 
@@ -36,7 +36,7 @@ Event = tuple[str, int, str]
 def run_cases(
     folder: Path, seeds: range, engine: str = "posix", before: tuple[str, ...] = (), **environment: str
 ) -> list[Record]:
-    """Runs count_cases.py, perhaps under a tracer."""
+    """Run count_cases.py, perhaps under a tracer."""
     command = [*before, sys.executable, str(HELPERS / "count_cases.py"), str(folder), engine, *map(str, seeds)]
     here = {"PYTHONPATH": os.pathsep.join([str(HELPERS), *sys.path])}
     ended = subprocess.run(
@@ -47,7 +47,7 @@ def run_cases(
 
 
 def seen_by_operation(events: Iterator[Event], folder: Path) -> Seen:
-    """Adds up the calls on the data files between the marks of each operation."""
+    """Add up the calls on the data files between the marks of each operation."""
     seen: Seen = {}
     operation: int | None = None
     data = os.path.realpath(folder) + "/data-"
@@ -65,7 +65,7 @@ def seen_by_operation(events: Iterator[Event], folder: Path) -> Seen:
 
 
 def check_seen(records: list[Record], seen: Seen) -> None:
-    """All ranks' counters together are what was seen, of every operation."""
+    """The sum of all ranks' counters equals the traced numbers, for every operation."""
     counted: Seen = defaultdict(lambda: defaultdict(int))
     what = {}
     for record in records:
@@ -89,7 +89,7 @@ def strace_events(log: str) -> Iterator[Event]:
         thread, _, rest = line.partition(" ")
         if call := re.match(r"\s*(p(?:read|write)\w*)\(\d+<([^>]*)>", rest):
             begun[thread] = (call[1], call[2])
-        # Calls younger than strace itself are shown whatever one asks for.
+        # strace shows calls that are younger than itself in any case.
         if thread in begun and (result := re.search(r"\) += (-?\d+)", rest)):
             name, path = begun.pop(thread)
             yield ("r" if name.startswith("pread") else "w", int(result[1]), path)
@@ -115,7 +115,7 @@ def check_with_strace(folder: Path, seeds: range) -> None:
         pytest.skip("ptrace is refused here")
     log = folder / "strace.log"
     traced = (strace, "-f", "-y", "-s", "0", "-e", f"trace={TRACED}", "-e", "signal=none", "-o", str(log))
-    # Without seccomp the tracer stops at every system call of the interpreter too.
+    # Without seccomp the tracer stops at every system call of the interpreter, too.
     records = run_cases(folder, seeds, before=(*traced, "--seccomp-bpf"))
     check_seen(records, seen_by_operation(strace_events(log.read_text()), folder))
 
@@ -175,7 +175,7 @@ def test_a_preloaded_counter_counts_what_the_posix_counters_say_of_many_requests
 
 @contextlib.contextmanager
 def tracing_instance() -> Iterator[Path]:
-    """A trace buffer of our own, with the io_uring events on."""
+    """Make a trace buffer with the io_uring events enabled."""
     instance = TRACING / "instances" / f"swath-{os.getpid()}"
     try:
         if not (TRACING / "instances").is_dir():
@@ -202,7 +202,7 @@ COMPLETED = re.compile(r"ring (?P<ring>\w+), .*user_data (?P<data>0x\w+), result
 
 
 def uring_events(trace: str, data: str) -> Iterator[Event]:
-    """Marks, and the requests of the rings that the marking process submits to, when they complete."""
+    """Yield marks, and completed requests of the rings of the marking process."""
     lines = [found for line in trace.splitlines() if (found := TRACE_LINE.match(line))]
     ours = {line["process"] for line in lines if line["event"] == "tracing_mark_write"}
     begun: dict[tuple[str, str], str] = {}
@@ -261,7 +261,7 @@ def check_plans(folder: Path, seeds: range) -> None:
         for record in execute(case, make_file(case, inside), "posix", NoMarks(), 0):
             plan, counters = record["plan"], record["counters"]
             assert counters["buffer_bytes"] <= plan["buffer_bytes"] or record["scattered"], record["what"]
-            # Plans are of packed memory: these two make other requests of memory that is scattered.
+            # Plans assume packed memory: these two methods make other requests for scattered memory.
             if plan["exact"] and not (record["scattered"] and record["method"] in ("direct", "list")):
                 exact[record["method"]] += 1
                 assert {name: plan[name] for name in COUNTED[:-1]} == {name: counters[name] for name in COUNTED[:-1]}, (

@@ -1,4 +1,4 @@
-"""Spans above 64 MiB, 2 GiB and 4 GiB: offsets and counts of 64 bits, and gaps that nobody may touch."""
+"""Spans above 64 MiB, 2 GiB and 4 GiB: offsets and counts of 64 bits, and gaps that must not change."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ GIB = 1 << 30
 
 @pytest.fixture
 def sparse(tmp_path: Path) -> Path:
-    """A file's path where files have holes."""
+    """Return the path of a file on a file system that has holes."""
     path = tmp_path / "a.dat"
     with path.open("wb") as file:
         file.truncate(5 * GIB)
@@ -70,7 +70,7 @@ def test_few_elements_over_more_than_4_gib_under_mpi(sparse: Path) -> None:
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4])
 @pytest.mark.parametrize("rule", [Cyclic(), Block()], ids=["cyclic", "block"])
 def test_gaps_beyond_64_mib_keep_their_bytes(tmp_path: Path, rule: Any, ranks: int) -> None:
-    """A whole file of noise: where a collective write sieves more than 64 MiB, every gap is compared."""
+    """The whole file is noise: where a collective write sieves more than 64 MiB, every gap is compared."""
     path = tmp_path / "a.dat"
     n = (80 << 20) // 8
     image = np.random.default_rng(ranks).integers(0, 256, 8 * n + 5, dtype=np.uint8)
@@ -127,7 +127,7 @@ def test_other_libraries_find_what_was_created_beyond_4_gib(sparse: Path, suffix
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_a_rank_may_hold_more_than_2_gib(sparse: Path) -> None:
-    """2.5 GiB in one piece by every method, and two shares of it; marks around 2^31 and at the end."""
+    """Moves 2.5 GiB in one piece by every method, and two shares of it; marks are around 2^31 and at the end."""
     n = 5 * GIB // 2
     with open("/proc/meminfo") as file:
         free = next(int(line.split()[1]) << 10 for line in file if line.startswith("MemAvailable"))

@@ -1,4 +1,4 @@
-"""Arrays that no memory holds: what is asked for is refused with how much it takes; what fits is read and written."""
+"""Arrays larger than memory: a too large request is refused with its size; smaller ones are read and written."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def contiguous(path: Path) -> None:
 
 
 def chunked(path: Path) -> None:
-    """With more chunks than there can be a table of."""
+    """The array has more chunks than a table can have."""
     with h5py.File(path, "w") as file:
         file.create_dataset("v", shape=(LENGTH,), dtype="<f8", chunks=(1024,), fillvalue=3)
 
 
 @pytest.fixture(params=[(store, "a.zarr"), (contiguous, "a.h5"), (chunked, "b.h5")], ids=lambda p: p[0].__name__)
 def path(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
-    """Of an array of 8 PiB, of which nothing is stored."""
+    """Return a file with an array of 8 PiB, of which nothing is stored."""
     make, name = request.param
     make(tmp_path / name)
     return tmp_path / name
@@ -91,7 +91,7 @@ def test_a_copy_that_finds_no_memory_says_so(tmp_path: Path, monkeypatch: pytest
 
 
 def test_every_rank_hears_of_the_one_that_has_no_memory(path: Path) -> None:
-    """Rank 0 asks for little, rank 1 for all."""
+    """Rank 0 requests few elements, rank 1 all."""
 
     def read(comm: Any) -> str:
         with swath.open(path, comm=comm) as a:
@@ -107,7 +107,7 @@ def test_every_rank_hears_of_the_one_that_has_no_memory(path: Path) -> None:
 
 def test_chunks_that_no_memory_holds_are_named(tmp_path: Path) -> None:
     with swath.create(tmp_path / "a.zarr", (2**54,), "u1", chunks=(2**54,), codecs="zstd") as a:
-        assert a[5] == 0  # of a chunk that is not stored no memory is needed
+        assert a[5] == 0  # a chunk that is not stored needs no memory
     (tmp_path / "a.zarr" / "c").mkdir()
     (tmp_path / "a.zarr" / "c" / "0").write_bytes(bytes(100))
     with swath.open(tmp_path / "a.zarr", mode="r+") as a:

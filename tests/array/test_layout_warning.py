@@ -1,4 +1,4 @@
-"""The warning of a layout that defeats an operation: once, with the factor, on one rank, and not where nobody waits."""
+"""The warning about a slow layout: once, with the factor, on one rank, and only if a program waits long."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ENGINE = "model:p690-scsi"
 
 @pytest.fixture
 def slow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A file whose columns a slow disk (in the time of a simulation) takes seconds for."""
+    """Make a file whose columns take seconds on a slow, simulated disk."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.delenv("SWATH_PROFILE", raising=False)
     calibrate_modelled(ENGINE, str(tmp_path)).save()
@@ -28,7 +28,7 @@ def slow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def warned(path: Path, reads: int, ranks: int, rules: tuple[Any, Any]) -> list[warnings.WarningMessage]:
-    """Warnings of so many reads by all ranks, on a modelled disk whose time costs none."""
+    """Return the warnings of this many reads by all ranks, on a modelled disk in simulated time."""
     distribution = swath.Distribution(rules, swath.balanced_grid(rules, ranks))
 
     def work(comm: Any) -> None:
@@ -82,7 +82,7 @@ def coded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def of_chunks(path: Path, work: Any, **how: Any) -> list[str]:
-    """Warnings of work that ranks do with the array."""
+    """Return the warnings of work on the array by the ranks."""
 
     def on_rank(comm: Any) -> None:
         with swath.open(path, comm=comm) as a:

@@ -1,4 +1,4 @@
-"""Masked arrays are stored with their fill value, and `decoded` reads what stored values mean."""
+"""Masked arrays are stored with their fill value, and `decoded` reads the meaning of stored values."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ROWS = Distribution((Block(), Whole()), grid=(2, 1))
 
 @pytest.fixture(params=["NETCDF3_CLASSIC", "NETCDF4"])
 def packed(request: Any, tmp_path: Path) -> Path:
-    """A file of packed values: of two missing values, float32 factors; and of none."""
+    """Make a file of packed values: with two missing values, float32 factors; and without missing values."""
     path = tmp_path / "packed.nc"
     with netCDF4.Dataset(path, "w", format=request.param) as file:
         for name, length in zip("yx", STORED.shape, strict=True):

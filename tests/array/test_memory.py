@@ -1,6 +1,6 @@
-"""Peak memory of a read or write is at most the local data and the buffers that the plan states, and a tenth.
+"""The peak memory of a read or write is at most the local data and the plan's buffers, plus a tenth.
 
-Measured as the peak of resident memory in a process of its own; shared windows count once.
+Measured as peak resident memory in a separate process; shared windows count once.
 """
 
 from __future__ import annotations
@@ -111,6 +111,6 @@ def test_ranks_of_mpi_keep_to_what_the_plan_states_in_other_cases(
     if (method, case) == ("list", "transposed"):
         pytest.skip("33 million pieces")
     needs_mpi()
-    # Not by "auto": what one rank has read the other may by chance find in the page cache, and map. Mapped pages are
-    # resident, though they are no memory of the process.
+    # Not by "auto": one rank may find pages in the page cache that another one has read, and map them. Mapped pages are
+    # resident, but they are not the process's memory.
     check(tmp_path, case, direction, method, "mpi", start=(str(mpiexec()), "-n", "2"), engine="posix")

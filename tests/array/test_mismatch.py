@@ -1,4 +1,4 @@
-"""Ranks whose arguments differ: an error on all of them, whatever the argument, and nothing has happened."""
+"""Ranks with different arguments: an error on all of them, for any argument, and nothing has happened."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def outcomes_of(case: Any, folder: Path, ranks: int, seed: int) -> list[str]:
         try:
             return outcome(case, folder, comm, comm.rank)
         finally:
-            comm.barrier()  # where a rank waits in vain in another call, this one says so
+            comm.barrier()  # if another rank still waits in a call, this raises an error
 
     try:
         return run_ranks(ranks, work, seed=seed, nodes=1 + seed % 2, shared_memory=seed % 3 > 0)
@@ -231,7 +231,7 @@ def test_arrays_are_compared_as_sources_of_a_copy_too(folder: Path) -> None:
                 swath.copy(a if comm.rank == 0 else b, folder / "new.npy", comm=comm)
             with pytest.raises(swath.DisagreementError, match="differ in b"):
                 swath.verify(a, a if comm.rank == 0 else b, comm=comm)
-            # Each rank's own opening of the same array is the same source.
+            # Each rank may open the same array itself: it is the same source.
             assert swath.verify(swath.open(folder / "a.raw", shape=SHAPE, dtype="i4"), a, comm=comm)
             return str(raised.value)
 

@@ -12,7 +12,7 @@ WAYS = {
     "shared memory": {},
     "two nodes": {"SWATH_NODES": "2"},
     "messages only": {"SWATH_SHARED_MEMORY": "0"},
-    # Real messages, by the library's way between machines; ranks of two nodes above still talk through memory.
+    # Real messages, by the library's path between machines; the ranks of two nodes above use shared memory.
     "a network": {"MPIR_CVAR_NOLOCAL": "1"},
 }
 

@@ -1,4 +1,4 @@
-"""An open array behaves as NumPy's users expect of one."""
+"""An open array behaves as NumPy's users expect."""
 
 from __future__ import annotations
 

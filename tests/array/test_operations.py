@@ -1,4 +1,4 @@
-"""What every operation does before bytes move: little, once, and the same on all ranks."""
+"""The work of every operation before bytes move: little, once, and the same on all ranks."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def opened(folder: Path, **arguments: Any) -> swath.Array:
 
 
 def plans_made(a: swath.Array) -> int:
-    """How many of its operations had to be planned."""
+    """Return how many of its operations needed a new plan."""
     return a._core.plans_made
 
 
@@ -38,7 +38,7 @@ def test_what_is_asked_again_is_not_planned_again(tmp_path: Path) -> None:
     with opened(tmp_path) as a:
         for repetition in range(3):
             np.testing.assert_array_equal(a.read(COLUMNS, selection=np.s_[2:5]), VALUES[2:5], str(repetition))
-        # The same by other words: another distribution object, other slices.
+        # The same operation with other objects: another distribution, other slices.
         a.read(Distribution((Block(), Cyclic()), grid=(1, 1)), selection=np.s_[2:5:1, :])
         assert plans_made(a) == 1
 
@@ -101,7 +101,7 @@ def test_what_cannot_be_is_refused_every_time(tmp_path: Path, wrong: dict[str, A
 
 
 def test_an_array_that_nobody_holds_is_gone_at_once(tmp_path: Path) -> None:
-    """What is kept of operations does not hold the array: its file would stay open until the garbage is collected."""
+    """Cached operations do not reference the array: otherwise its file would stay open until a garbage collection."""
     a = opened(tmp_path)
     a.read(COLUMNS)
     a.read(Boxes([((1, 2), (5, 7))]))

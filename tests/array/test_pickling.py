@@ -1,4 +1,4 @@
-"""Open arrays go to other processes, as what opens them again, and are read by many threads and processes at once."""
+"""Open arrays can be pickled for other processes, which open them again; many threads and processes read at once."""
 
 from __future__ import annotations
 

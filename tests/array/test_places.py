@@ -1,4 +1,4 @@
-"""`swath.Places`: elements by index arrays, beside NumPy; gaps byte for byte; what is refused; formats; MPI."""
+"""`swath.Places`: elements by index arrays, compared with NumPy; gaps byte for byte; refusals; formats; MPI."""
 
 from __future__ import annotations
 
@@ -306,7 +306,7 @@ def test_a_new_array_that_ranks_write_twice_in_part_is_filled_elsewhere(tmp_path
 
 
 def errors_of(ranks: int, work: Any) -> list[str]:
-    """What each rank raised, which must be the same, and an Error of Swath."""
+    """Return the error of each rank; all must be the same, and an Error of Swath."""
 
     def one(comm: Any) -> str:
         try:
@@ -393,7 +393,7 @@ def test_a_fault_of_one_rank_is_the_error_of_all(npy: Path, method: str, directi
 
 
 def test_what_is_allowed_once_is_not_allowed_the_next_time_nor_refused(tmp_path: Path) -> None:
-    """Ranks remember whose places they are, and not what the operation before allowed."""
+    """Ranks cache the owners of places, but not what the last operation allowed."""
 
     def work(comm: Any) -> None:
         one, places = swath.Places([5], [4]), swath.Places([5], [4], overlap=True)

@@ -1,4 +1,4 @@
-"""How far operations are: `swath.progress` with functions, with tqdm's classes, and dask's own bar."""
+"""The progress of operations: `swath.progress` with functions, with tqdm's classes, and dask's own bar."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_data_set_is_one_operation_whose_bytes_are_those_of_all_variables(
 
 
 class Bar:
-    """What Swath calls of tqdm."""
+    """The part of tqdm that Swath calls."""
 
     made: ClassVar[list[Bar]] = []
 

@@ -1,4 +1,4 @@
-"""`swath.recorded`: what a program did with open arrays, by all ranks, kept small, read back, and priced."""
+"""`swath.recorded`: the operations of a program on open arrays, on all ranks; small, readable again, and priced."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def times(recorded: swath.Recorded) -> dict[tuple[str, Any], int]:
-    """How often each form of operation was carried out, by direction and counts."""
+    """Return how often each form of operation was executed, by direction and counts."""
     (array,) = recorded.arrays
     return {(one.direction, tuple(count for _, count, _ in one.form)): one.times for one in array.operations}
 
@@ -208,7 +208,7 @@ def test_recorded_accesses_are_priced_where_they_were_as_often_as_they_were(path
 
 
 def test_places_count_as_often_as_they_were_read(tmp_path: Path) -> None:
-    """Columns 0 to 7 lie in one chunk of 8, column 8 in the next: which is read often decides."""
+    """Columns 0 to 7 are in one chunk of 8, column 8 in the next: the frequencies decide."""
     np.save(tmp_path / "a.npy", np.zeros((4096, 64)))
     with swath.open(tmp_path / "a.npy") as a, swath.recorded(a) as done:
         for _ in range(99):

@@ -1,4 +1,4 @@
-"""Memory to memory between any two distributions, also between different numbers of ranks; and what is refused."""
+"""Memory to memory between any two distributions, also between different numbers of ranks; and refusals."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ Values = npt.NDArray[Any]
 
 
 def share(values: Values, d: Distribution, rank: int) -> Values:
-    """What `rank` owns of `values`."""
+    """Return the elements of `values` that `rank` owns."""
     return values[np.ix_(*d.indices(values.shape, rank))]
 
 
 def box_parts(values: Values, boxes: Boxes) -> list[Values]:
-    """The parts of `values` that the boxes name."""
+    """Return the parts of `values` in the boxes."""
     return [values[tuple(slice(b, e) for b, e in zip(low, high, strict=True))].copy() for low, high in boxes.boxes]
 
 
 def raised_by_all(ranks: int, work: Callable[[Any], object]) -> list[str]:
-    """The kind and text of the error of every rank."""
+    """Return the type and text of the error of every rank."""
 
     def caught(comm: Any) -> str:
         try:

@@ -1,4 +1,4 @@
-"""Short operations that are asked for again: agreed on once, and right whatever has changed meanwhile."""
+"""Short operations that are repeated: one agreement at first, and right results whatever has changed since."""
 
 import copy
 from pathlib import Path
@@ -33,7 +33,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def runs(monkeypatch):
-    """Of every operation of a rank: read before the agreement ("at once"), by a plan that was kept, or planned anew."""
+    """Record each operation of a rank: read before the agreement ("at once"), by a cached plan, or by a new one."""
     seen, plans = [], []
     execute = open_array.Array._execute_in_turn
 
@@ -68,14 +68,14 @@ def test_reads_in_turn_with_writes_are_agreed_on_once(path, runs, ranks, method)
 
     run_ranks(ranks, work)
     np.testing.assert_array_equal(np.load(path), OLD)
-    # By what was agreed on with the write before, the first read too.
+    # The first read also uses what was agreed on with the write before.
     assert runs.count("at once") == 9 * ranks
     assert len(runs) == 12 * ranks
 
 
 @pytest.mark.parametrize("ranks", [1, 3])
 def test_two_phase_is_agreed_on_before(path, runs, ranks):
-    """The ranks meet on the way, and agree before."""
+    """The ranks communicate during the operation, so they agree first."""
 
     def work(comm):
         with swath.open(path, mode="r+", comm=comm) as a:
@@ -92,7 +92,7 @@ def test_two_phase_is_agreed_on_before(path, runs, ranks):
 
 @pytest.mark.parametrize("first", ["packed", "strided", "reversed"])
 def test_what_is_written_again_comes_from_memory_that_is_placed_as_before(path, runs, first):
-    """Of other strides, another dtype or another shape nothing is taken as before."""
+    """Other strides, another dtype or another shape need a new agreement."""
     wide = np.full((5, 12), -1, "<i4")
     memory = {"packed": np.empty((5, 6), "<i4"), "strided": wide[:, ::2], "reversed": wide[::-1, ::-2]}
 
@@ -163,7 +163,7 @@ def test_an_error_of_one_rank_that_writes_again_is_that_of_all(path, culprit):
 
 
 def test_a_sync_tells_that_what_follows_is_written_for_the_device(path, runs):
-    """The plan of before the first sync is not that of after it."""
+    """The plan before the first sync differs from the plan after it."""
     with swath.open(path, mode="r+") as a:
         for _ in range(3):
             a.write(NEW)
@@ -190,7 +190,7 @@ def test_boxes_and_shares_of_others_are_not_taken_for_one_another(path, runs):
 @needs_cachestat
 @pytest.mark.parametrize("ranks", [1, 2, 3])
 def test_what_has_left_the_page_cache_is_read_by_a_new_plan(path, runs, ranks):
-    """Rank 0 sees that it has left; the others, which would have done as before, hear of it."""
+    """Rank 0 detects that the pages have left the cache; the others learn it in the agreement."""
     d = cyclic(ranks)
 
     def work(comm):
@@ -207,7 +207,7 @@ def test_what_has_left_the_page_cache_is_read_by_a_new_plan(path, runs, ranks):
         pytest.skip("this file system keeps its files in memory, or the kernel does not tell")
     path.read_bytes()
     run_ranks(ranks, work)
-    # What waited for the device is not read at once either: the fourth is agreed on first too.
+    # A read that waited for the device is not read at once either: the fourth needs an agreement first, too.
     assert runs.count("at once") == (2 * ranks if ranks > 1 else 0)
     assert len(runs) == 5 * ranks
 
@@ -222,7 +222,7 @@ def test_a_process_alone_reads_again_by_the_last_plan(path, runs):
 
 @pytest.mark.parametrize("ranks", [1, 2, 3])
 def test_the_same_objects_are_not_looked_at_again_but_the_memory_is(path, runs, ranks):
-    """The distribution and the selection are the same objects every time; memory may have changed in place."""
+    """The distribution and the selection are the same objects every time; the memory may have changed in place."""
     d = cyclic(ranks)
     rows = np.s_[:]
 
@@ -408,7 +408,7 @@ def test_what_will_be_synced_is_written_in_parts_that_the_device_can_begin_with(
 @pytest.mark.parametrize("ranks", [2, 3, 5, 12])
 @pytest.mark.parametrize("method", ["auto", "direct", "sieve", "list"])
 def test_a_new_read_is_read_before_it_is_agreed_on(path, runs, ranks, method):
-    """Every step another selection, as in a program's time steps; all but the first by conditions that are known."""
+    """Each step has another selection, as in a program's time steps; all but the first use known conditions."""
     d = swath.Distribution((swath.Cyclic(1),), grid=(ranks,))
 
     def work(comm):
@@ -440,7 +440,7 @@ def test_memory_that_is_not_packed_has_all_read_a_new_selection_by_a_plan_for_it
                 assert (memory[1::2] == -1).all() or not (strided and comm.rank == culprit)
 
     run_ranks(3, work)
-    # Only the last follows one that all had packed memory for.
+    # Only the last one follows a read for which all ranks had packed memory.
     assert runs.count("at once") == 3
     assert len(runs) == 5 * 3
 

@@ -1,4 +1,4 @@
-"""Distributions, boxes and selections: their values beside NumPy's and HPF's, and what their errors say."""
+"""Distributions, boxes and selections: their values compared with NumPy and HPF, and their errors."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MANY = settings(max_examples=300, deadline=None)
 
 
 def owner_of_each_index(rule: Any, n: int, places: int) -> list[int]:
-    """HPF's definition, an index at a time."""
+    """Return the owner of each index by HPF's definition, one index at a time."""
     if isinstance(rule, Whole):
         return [0] * n
     if isinstance(rule, Cyclic):

@@ -1,4 +1,4 @@
-"""Threads that share one open array: local reads at once, writes in order, collective calls one thread at a time."""
+"""Threads that share one open array: parallel local reads, writes in order, collective calls one thread at a time."""
 
 import os
 import threading
@@ -17,7 +17,7 @@ from swath.simulated import run_ranks
 ROWS, COLUMNS = 2000, 250
 VALUES = np.random.default_rng(24).random((ROWS, COLUMNS))
 READS = int(os.environ.get("SWATH_TEST_READS", "10000"))
-"""Of all threads, engines and methods together."""
+"""The reads of all threads, engines and methods together."""
 ENGINES = ("posix", "uring", "auto")
 METHODS = ("direct", "sieve", "list", "two-phase")
 THREADS = 4
@@ -31,7 +31,7 @@ def path(tmp_path_factory) -> Path:
 
 
 def count_wrong(read, expected, reads, threads=THREADS):
-    """How many of `read(i)` are not `expected(i)`, by so many threads."""
+    """Return how many of `read(i)` differ from `expected(i)`, in several threads."""
     with ThreadPoolExecutor(threads) as pool:
         return sum(pool.map(lambda i: not np.array_equal(read(i), expected(i)), range(reads)))
 
@@ -56,7 +56,7 @@ def test_threads_read_what_numpy_indexing_gives_with_default_settings(path):
 
 
 def test_the_same_short_read_by_several_threads_brings_each_its_own(path):
-    """It is kept to be done again, by one thread at a time."""
+    """The cached operation is executed by one thread at a time."""
     with swath.open(path) as a:
         assert count_wrong(lambda i: a[i % 2 : 100 : 2], lambda i: VALUES[i % 2 : 100 : 2], 2000) == 0
 
@@ -91,13 +91,13 @@ def test_threads_read_compressed_hdf5_and_what_goes_through_the_library(tmp_path
 
 
 def test_two_reads_are_under_way_at_once(path):
-    """Of the engine each read waits for another thread's: one lock around everything would keep them apart."""
+    """Each read waits for another thread's read in the engine: a single lock would be a deadlock."""
     with swath.open(path, engine="fault:pairs") as a:
         assert count_wrong(lambda i: a[i], lambda i: VALUES[i], 100, threads=2) == 0
 
 
 def test_who_reads_never_sees_half_a_write(tmp_path):
-    """Writes are in order, and a read is before a write or after it."""
+    """Writes are in order, and a read comes before a write or after it."""
     shape = (300, 200)
     with swath.create(tmp_path / "x.npy", shape, "i8") as a:
         a.write(np.zeros(shape, "i8"))

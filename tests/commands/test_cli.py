@@ -1,4 +1,4 @@
-"""The command `swath`: what it prints, what it refuses and how, and what it says under another MPI's mpiexec."""
+"""The command `swath`: output, refusals, and the message under another MPI's mpiexec."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Capture = pytest.CaptureFixture[str]
 
 @pytest.fixture(autouse=True)
 def _alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tests themselves may be run under an mpiexec."""
+    """The tests themselves may run under an mpiexec."""
     for variable in ("PMI_SIZE", "PMI_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"):
         monkeypatch.delenv(variable, raising=False)
 
@@ -63,7 +63,7 @@ def ran_json(capsys: Capture, *argv: str) -> Any:
 
 
 def refused(capsys: Capture, *argv: str) -> str:
-    """The one line that a refused command line gives."""
+    """Return the single line of a refused command line."""
     status, out, err = ran(capsys, *argv)
     assert (status, out) == (2, "")
     assert err.startswith("swath: ")
@@ -228,7 +228,7 @@ def test_ranks_beyond_the_grid_hold_nothing_and_are_explained(capsys: Capture, n
 
 
 def test_explain_prints_equation_1_for_stripes(capsys: Capture, tmp_path: Path) -> None:
-    """The paper's worked example: 1 MiB column-block on 4 processors; stripes of 128 KiB make 2 requests each."""
+    """The paper's worked example: 1 MiB column-block on 4 processors; stripes of 128 KiB give 2 requests each."""
     path = tmp_path / "m.npy"
     np.save(path, np.zeros((256, 512), order="F"))
     asked = ("explain", str(path), "--dist", "*,block", "--ranks", "4", "--stripe")

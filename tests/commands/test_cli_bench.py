@@ -1,4 +1,4 @@
-"""`swath bench` without the package of the benchmarks: no other command needs it, and it says how to get it."""
+"""`swath bench` without the package of the benchmarks: other commands do not need it; this one says how to get it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Without:
 
 sys.meta_path[:] = map(Without, sys.meta_path)
 """
-"""No finder of modules finds the package."""
+"""No module finder finds the package."""
 COMMAND = "from swath.commands import cli\nsys.exit(cli.main(sys.argv[1:]))"
 LOADED = f"print([name for name in sys.modules if name.partition('.')[0] == '{bench.PACKAGE}'])"
 

@@ -1,4 +1,4 @@
-"""The command line: variables and dimensions by their names, messages in its own words, and a reader that goes away."""
+"""The command line: names of variables and dimensions, messages in its own terms, and a closed pipe at its output."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Capture = pytest.CaptureFixture[str]
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The current one, with a netCDF-4 file in it."""
+    """Return the current folder, which has a netCDF-4 file."""
     monkeypatch.chdir(tmp_path)
     for variable in ("PMI_SIZE", "PMI_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"):
         monkeypatch.delenv(variable, raising=False)
@@ -253,7 +253,7 @@ def test_a_process_whose_output_is_closed_has_the_status_of_a_broken_pipe_and_sa
 
 
 def test_what_is_closed_takes_no_file_in_its_place(folder: Path) -> None:
-    """Descriptor 1 is free where standard output was closed: the copy's file must not be there when somebody prints."""
+    """Descriptor 1 is free if standard output is closed: the copy's file must not get it, or prints would go there."""
     shell = f'"{sys.executable}" -m swath.commands.cli copy in.nc out.nc >&- 2>&-'
     assert subprocess.run(["bash", "-c", shell], timeout=60, check=False).returncode == 0
     assert swath.verify("in.nc", "out.nc")

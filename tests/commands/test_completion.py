@@ -1,4 +1,4 @@
-"""What shells complete of the command line `swath`."""
+"""The completions that shells get for the command line `swath`."""
 
 from __future__ import annotations
 

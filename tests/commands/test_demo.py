@@ -1,4 +1,4 @@
-"""`swath demo`: its work on simulated ranks, what it prints, and how it fails."""
+"""`swath demo`: its work on simulated ranks, its output, and its failures."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run_demo(folder: Path, ranks: int, size: int) -> list[Event]:
-    """The parts that rank 0 reports, as they are after a journey through JSON."""
+    """Return rank 0's reports, after a conversion to JSON and back."""
     events: list[Event] = []
     run_ranks(ranks, lambda comm: demo_ranks.run(comm, str(folder), size, events.append), seed=ranks)
     assert all(event["event"] in ("step", "part") for event in events)
@@ -109,7 +109,7 @@ def test_transposing_a_distribution_transposes_every_share() -> None:
 
 
 def spoil(monkeypatch: pytest.MonkeyPatch, module: Any, name: str, when: Any) -> None:
-    """One element that `name` returns on rank 2 loses its lowest bit, where `when` says so."""
+    """Clear the lowest bit of one element that `name` returns on rank 2, if `when` says so."""
     honest = getattr(module, name)
 
     def spoilt(*given: Any, **options: Any) -> Any:
@@ -162,7 +162,7 @@ def test_a_folder_that_is_not_there_is_a_store_error(tmp_path: Path) -> None:
 
 
 def fake_ranks(monkeypatch: pytest.MonkeyPatch, program: str) -> None:
-    """Instead of mpiexec and its ranks, `program`."""
+    """Run `program` instead of mpiexec and its ranks."""
     monkeypatch.setattr(command, "_check_can_start", lambda: None)
     monkeypatch.setattr(command, "_command", lambda ranks, folder, size: [sys.executable, "-c", program])
 

@@ -1,4 +1,4 @@
-"""`swath info` tells what a file holds: lengths that grow, groups, attributes with their types, stored bytes."""
+"""`swath info` shows the contents of a file: growing lengths, groups, attributes with their types, stored bytes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def facts_of(capsys: Capture, *argv: Any) -> Any:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """A netCDF-4 file with a dimension that grows, a group, packed and deflated values."""
+    """Make a netCDF-4 file with a growing dimension, a group, packed and deflated values."""
     made = tmp_path / "a.nc"
     with netCDF4.Dataset(made, "w") as file:
         file.setncatts({"title": "A run", "history": "made\nby hand", "levels": np.arange(100, dtype="i4")})

@@ -1,4 +1,4 @@
-"""`swath.copy` against NumPy: any layout, dtype and format into any other, in budgets far smaller than the array."""
+"""`swath.copy` compared with NumPy: any layout, dtype and format into any other, in small budgets."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FRESH = itertools.count()
 
 
 def values_of(shape: tuple[int, ...], dtype: str) -> np.ndarray:
-    """No two neighbours alike, and every value fits in a byte."""
+    """Return values whose neighbours differ; every value fits into a byte."""
     return (np.arange(math.prod(shape)) * 7 % 127).reshape(shape).astype(dtype)
 
 
@@ -48,7 +48,7 @@ def written(path: Path, kind: str, values: np.ndarray, order: Any, chunks: Any) 
 
 
 def stored_as(kind: str, chunks: Any) -> dict[str, Any]:
-    """Format, chunks, shards and codecs, as `swath.create` and `swath.copy` take them."""
+    """Return format, chunks, shards and codecs as arguments of `swath.create` and `swath.copy`."""
     options: dict[str, Any] = {"format": kind.removesuffix("-chunked").removesuffix("-sharded")}
     if kind in CHUNKED:
         options["chunks"] = chunks
@@ -60,7 +60,7 @@ def stored_as(kind: str, chunks: Any) -> dict[str, Any]:
 
 
 def read_back(path: Path, kind: str, shape: tuple[int, ...], dtype: Any, order: Any) -> np.ndarray:
-    """By readers that are not Swath's, where there are any."""
+    """Read the file, by another library if there is one."""
     if kind == "raw":
         dimensions = {"C": range(len(shape)), "F": reversed(range(len(shape)))}.get(order, order)
         dense = list(dimensions)
@@ -79,7 +79,7 @@ def read_back(path: Path, kind: str, shape: tuple[int, ...], dtype: Any, order: 
 
 @st.composite
 def copies(draw: st.DrawFn) -> dict[str, Any]:
-    """A copy of a small array; budgets from one that holds a few elements to one that holds everything."""
+    """Draw a copy of a small array; budgets range from a few elements to everything."""
     shape = tuple(draw(st.lists(st.integers(0, 9), max_size=3)))
     orders: Any = st.permutations(range(len(shape))).map(tuple)
     kinds = st.sampled_from(FORMATS)
@@ -106,14 +106,14 @@ def copies(draw: st.DrawFn) -> dict[str, Any]:
 
 
 def with_tables(memory: int, *kinds: tuple[str, tuple[int, ...], Any]) -> int:
-    """`memory` and what the tables of so many chunks take: (kind, shape, chunks) of source and target."""
+    """Return `memory` plus the memory of the tables of chunks: (kind, shape, chunks) of source and target."""
     tables = sum(
         math.prod(-(-n // c) for n, c in zip(shape, chunks, strict=True))
         for kind, shape, chunks in kinds
         if kind == "hdf5-chunked"
     )
-    # Chunks are decoded, and encoded, in four copies of each; shards, of twice as many elements along each dimension,
-    # are written whole, and tiles hold whole ones.
+    # Four copies of each chunk exist while it is decoded and encoded. Shards, with twice as many elements along each
+    # dimension, are written as a whole, and tiles contain whole ones.
     units = [
         math.prod(chunks) * (2 ** len(shape) if kind == "zarr-sharded" else 1)
         for kind, shape, chunks in kinds
@@ -129,7 +129,7 @@ def can_be_stored(kind: str, shape: tuple[int, ...], dtype: str) -> bool:
 
 
 def check_copy(tmp_path: Path, case: dict[str, Any]) -> None:
-    """Copies, and compares with NumPy; nothing else is left in the folder."""
+    """Copy, and compare with NumPy; nothing else is left in the folder."""
     shape, axes = case["shape"], case["axes"]
     (kind, order, chunks), (new_kind, new_order, new_chunks) = case["source"], case["target"]
     dtype, new_dtype = case["dtypes"]
@@ -167,7 +167,7 @@ def test_any_layout_into_any_other_equals_numpy_many_times(tmp_path: Path, case:
 
 
 def test_every_format_into_every_other(tmp_path: Path) -> None:
-    """The same without chance: every pair, with many tiles each."""
+    """The same without random choices: every pair, with many tiles each."""
     values = values_of((23, 17, 5), "<f4")
     for number, (kind, new_kind) in enumerate(itertools.product(FORMATS, FORMATS)):
         target = tmp_path / f"b{number}{SUFFIX[new_kind]}"

@@ -1,4 +1,4 @@
-"""What a copy asks the kernel for before it reads it: every byte of the source, once, and before its tile is read."""
+"""The prefetches of a copy: every byte of the source, once, and before its tile is read."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def file_of(folder: Path, shape: tuple[int, int]) -> formats.Description:
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
-    """(begin, length) of all that the kernel is asked for, and short runs are worth it."""
+    """Record (begin, length) of all prefetches, and let short runs be prefetched."""
     calls: list[tuple[int, int]] = []
     monkeypatch.setattr(ahead.os, "posix_fadvise", lambda fd, begin, length, advice: calls.append((begin, length)))
     monkeypatch.setattr(one_pass, "AHEAD_RUN_BYTES_MIN", 16)
@@ -45,7 +45,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
 
 
 def bytes_of(calls: list[tuple[int, int]], nbytes: int) -> np.ndarray:
-    """How often each byte behind the header was asked for."""
+    """Return how often each byte after the header was prefetched."""
     times = np.zeros(nbytes, int)
     for begin, length in calls:
         assert begin >= 128
@@ -55,7 +55,7 @@ def bytes_of(calls: list[tuple[int, int]], nbytes: int) -> np.ndarray:
 
 
 def test_all_is_asked_for_once_and_before_it_is_read(tmp_path: Path, asked: list[tuple[int, int]]) -> None:
-    """Ragged: 37 rows in tiles of 8, 50 columns in bands of 4, two bands at once, the last group one band."""
+    """Irregular: 37 rows in tiles of 8, 50 columns in bands of 4, two bands at once; the last group has one band."""
     one = transpose_pass((37, 50), (8, 4), 2 * 2 * 40 * 4 * 8)
     assert (one.bands_at_once, one.band_tiles, one.tiles) == (2, 5, 65)
     reader = ReadAhead(one, file_of(tmp_path, (37, 50)))
@@ -91,7 +91,7 @@ def test_workers_that_share_the_tiles_ask_for_all_once(
 
 
 def test_nothing_is_asked_for_where_it_is_no_use() -> None:
-    """Runs that are long, that do not follow each other, no room for them, a source that is in the page cache."""
+    """Long runs, runs that are not adjacent, no space, and a cached source need no prefetch."""
     room = 1 << 40
     assert transpose_pass((4096, 65536), (4096, 512), room).bands_at_once > 1
     assert transpose_pass((4096, 65536), (4096, 512), 0).bands_at_once == 1

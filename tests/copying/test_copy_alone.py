@@ -1,4 +1,4 @@
-"""A copy without a communicator, under mpiexec: every process makes one of its own, and one of them says so."""
+"""A copy without a communicator, under mpiexec: every process makes its own copy, and one of them warns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Copies that are asked for by names of dimensions, and of several variables: other libraries read what was asked."""
+"""Copies with names of dimensions, and of several variables: other libraries read the requested layout."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def opened(path: Path, group: str | None = None) -> Any:
 
 
 def level_in_zarr(codec: Any) -> int | None:
-    """Return the level of deflate, which is gzip in Zarr 3, or behind a shuffle Blosc with zlib."""
+    """Return the level of deflate; in Zarr 3 it is gzip, or, after a shuffle, Blosc with zlib."""
     if isinstance(codec, zarr.codecs.GzipCodec):
         return codec.level
     is_deflate = isinstance(codec, zarr.codecs.BloscCodec) and codec.cname.value == "zlib"
@@ -74,7 +74,7 @@ def level_in_zarr(codec: Any) -> int | None:
 
 
 def layout_of(path: Path, name: str) -> tuple[tuple[int, ...] | None, int | None]:
-    """Return the chunks and the level of deflate of a variable, as other libraries tell them."""
+    """Return the chunks and the level of deflate of a variable, as other libraries report them."""
     if path.suffix == ".zarr":
         array = zarr.open(path, mode="r")[name]
         levels = [level for level in map(level_in_zarr, array.compressors) if level is not None]
@@ -84,7 +84,7 @@ def layout_of(path: Path, name: str) -> tuple[tuple[int, ...] | None, int | None
 
 
 def cut_short(monkeypatch: pytest.MonkeyPatch, copy: Callable[[], Any]) -> None:
-    """Let a copy fail when the first part of it is on the medium."""
+    """Let a copy fail after its first part is on the medium."""
     enter = execute.State.enter
 
     def enter_and_fail(state: execute.State, done: Any) -> None:
@@ -104,7 +104,7 @@ def cut_short(monkeypatch: pytest.MonkeyPatch, copy: Callable[[], Any]) -> None:
 def expected_chunks(
     dimensions: Sequence[str], asked: dict[str, int], before: dict[str, int] | None, own: str
 ) -> tuple[int, ...] | None:
-    """Return the chunks that the documents promise of a variable, by the names of its dimensions."""
+    """Return the chunks of a variable that the documents promise, by the names of its dimensions."""
     if before is None and ((own,) == tuple(dimensions) or not set(asked) & set(dimensions)):
         return None
     return tuple(
@@ -481,7 +481,7 @@ def test_ranks_copy_by_names_and_into_a_file_that_exists(tmp_path: Path, ranks: 
 
 
 def asked_at_random(chosen: random.Random, ndim: int, *, is_text: bool) -> dict[str, Any]:
-    """Return arguments of a copy, some of which cannot be."""
+    """Return arguments of a copy, some of which are impossible."""
     how: dict[str, Any] = {}
     if chosen.random() < 0.4:
         how["chunks"] = tuple(chosen.choice([0, 1, 3, 100]) for _ in range(chosen.choice([ndim, ndim, 1])))
@@ -504,7 +504,7 @@ def asked_at_random(chosen: random.Random, ndim: int, *, is_text: bool) -> dict[
 
 
 def test_the_plan_refuses_what_the_run_refuses(tmp_path: Path) -> None:
-    """The message is the same, and nothing is left of either."""
+    """Both raise the same message, and leave nothing."""
     chosen = random.Random(7)
     refused = 0
     sources = []

@@ -1,4 +1,4 @@
-"""Whole files copied from each format into each, with every codec that any has, and read by the formats' libraries."""
+"""Copies of whole files from each format to each, with every codec, read by the formats' libraries."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ numcodecs = pytest.importorskip("numcodecs")
 
 VALUES = np.random.default_rng(1).integers(0, 9, (50, 30)).astype("<i4")
 CHUNKS = (20, 30)
-"""With a chunk at the edge that the array does not fill."""
+"""The array does not fill the chunk at the edge."""
 CNAMES = ("blosclz", "lz4", "lz4hc", "zlib", "zstd")
 SHUFFLES = ("noshuffle", "shuffle", "bitshuffle")
 
@@ -91,7 +91,7 @@ OF_SWATH: dict[str, list[Any]] = {
     "zarr": ["zstd", "blosc", "lz4", "gzip", "zlib", "crc32c", "fletcher32", "shuffle"],
 }
 REGISTERED = {"bytes", "transpose", "sharding_indexed", "blosc", "gzip", "zstd", "crc32c"}
-"""Zarr 3's codecs that readers other than zarr-python have, too."""
+"""Zarr 3's codecs that readers other than zarr-python also have."""
 
 
 def by_h5py(path: Path) -> list[str]:

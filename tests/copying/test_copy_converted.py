@@ -1,4 +1,4 @@
-"""Elements that a copy gives another dtype mean what they meant: their missing values and bounds go along."""
+"""Elements that get another dtype in a copy keep their meaning: missing values and bounds are converted."""
 
 from __future__ import annotations
 

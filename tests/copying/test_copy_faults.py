@@ -1,4 +1,4 @@
-"""Copies that are killed, fail or find their source changed: no half result, nothing lost, and they can go on."""
+"""Copies that are killed, fail, or find a changed source: no half result, nothing lost, and they can continue."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from swath.copying import pipeline, plan, store
 
 
 def wait_for_journal(journal: Path, process: subprocess.Popen[bytes]) -> None:
-    """Until the copy has made its files."""
+    """Wait until the copy has made its files."""
     while process.poll() is None and not (journal.exists() and journal.stat().st_size):
         time.sleep(0.001)
 
 
 def kill_at_random_moments(folder: Path, moments: int, **options: Any) -> int:
-    """Kills so many copies, and goes on with each; how many of them had something to go on with."""
+    """Kill this many copies, and continue each; return how many had something to continue."""
     values = source_of(folder, (700, 600))
     expected = values.T.astype(">f4")
     began = time.monotonic()
@@ -77,7 +77,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("moments", [3, pytest.param(50, marks=[pytest.mark.exhaustive, pytest.mark.timeout(1000)])])
 def test_copies_into_a_zarr_store_that_are_killed_leave_no_half_result_and_go_on(tmp_path: Path, moments: int) -> None:
-    """Chunks are files of their own: none is left half written, or under a hidden name."""
+    """Chunks are files of their own: none is half written, or left under a hidden name."""
     source_of(tmp_path, (600, 400))
     options: dict[str, Any] = {"chunks": (13, 17), "memory": 200_000, "checkpoint_bytes": 40_000}
     target = tmp_path / "b.zarr"

@@ -1,4 +1,4 @@
-"""Whole files are copied: what the source's library wrote the target's library reads; the rest is named."""
+"""Copies of whole files: the target's library reads what the source's library wrote; the rest is listed."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def same_attributes(a: dict[str, Any], b: dict[str, Any], *, are_typed: bool, wh
 
 
 def check_same(a: Held, b: Held, kinds: tuple[str, str]) -> None:
-    """All is equal: values, names, dimensions, attributes, fill values; types where both formats have them."""
+    """Everything is equal: values, names, dimensions, attributes, fill values; types if both formats have them."""
     are_typed = not any(kind.startswith("zarr") for kind in kinds)
     assert list(a.groups) == list(b.groups) or sorted(a.groups) == sorted(b.groups)
     for group, attributes in a.groups.items():
@@ -104,7 +104,7 @@ def test_what_two_formats_share_is_copied(tmp_path: Path, source: str, target: s
 
 
 def refused(source: Path, target: Path, **how: Any) -> str:
-    """Return the lines of the error, and make sure that nothing is left."""
+    """Return the lines of the error, and check that nothing is left."""
     before = sorted(path.name for path in target.parent.iterdir())
     with pytest.raises(swath.ArgumentError, match="cannot hold all of it, and nothing was written") as raised:
         swath.copy(source, target, **how)
@@ -215,7 +215,7 @@ def test_a_whole_file_is_netcdf4_by_the_suffix_nc_and_keeps_the_version_of_zarr(
 
 
 def large(path: Path, rows: int = 600) -> None:
-    """Two large variables, one of them along records, and some small ones; chunked in netCDF-4."""
+    """Make two large variables, one of them along records, and some small ones; chunked in netCDF-4."""
     rng = np.random.default_rng(1)
     chunks = {"chunksizes": (5, 50, 80), "compression": "zlib", "complevel": 1} if path.suffix == ".nc4" else {}
     with netCDF4.Dataset(path, "w", format="NETCDF4" if chunks else "NETCDF3_64BIT_OFFSET") as file:
@@ -368,7 +368,7 @@ def test_a_file_without_variables_is_copied(tmp_path: Path, name: str) -> None:
 
 
 def test_a_copied_file_goes_on_growing(tmp_path: Path) -> None:
-    """What is behind the last row, in a chunk that is not full, is the fill value."""
+    """Elements after the last row, in a partly filled chunk, have the fill value."""
     with netCDF4.Dataset(tmp_path / "a.nc4", "w") as file:
         file.createDimension("time", None)
         file.createDimension("x", 30)

@@ -1,4 +1,4 @@
-"""Copies of HDF5 keep how far a dataset may grow, or say that it is lost."""
+"""Copies of HDF5 keep the limits of growth of a dataset, or report that they are lost."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def test_a_torn_line_of_the_journal_does_not_count(tmp_path: Path) -> None:
 
 
 def cut_journal(folder: Path, length: int, whole: bytes) -> None:
-    """Everything as if the process had been killed when so many bytes of the journal were written."""
+    """Leave the state of a process that was killed when `length` bytes of the journal were written."""
     for path in folder.iterdir():
         if path.name != "a.npy":
             path.unlink()
@@ -142,11 +142,11 @@ def test_a_copy_killed_at_any_byte_of_its_journal_goes_on_and_goes_on_again(tmp_
     header = whole.index(b"\n") + 1
     assert whole.count(b"\n") > 3
     again = f"fault:write@{writes_of(folder) // 4}=EIO"
-    # Of the header, which is long, some bytes; of the lines behind it every byte.
+    # Some bytes of the header, which is long; every byte of the lines after it.
     for length in [0, 1, header - 2, header - 1, *range(header, len(whole), step), len(whole)]:
         cut_journal(folder, length, whole)
         checkpoints = max(whole[:length].count(b"\n") - 1, 0)
-        if checkpoints:  # it goes on, and is interrupted again: its new lines do not follow the torn one
+        if checkpoints:  # it continues, and is interrupted again: its new lines must not follow the torn one
             with pytest.raises(swath.StoreError, match="Input/output error"):
                 swath.copy(folder / "a.npy", folder / "b.npy", engine=again, **OPTIONS, resume=True)
             lines = [json.loads(line) for line in (folder / JOURNAL).read_bytes().splitlines()]
@@ -183,7 +183,7 @@ def test_a_damaged_journal_is_said_to_be_and_no_hindrance_to_begin_anew(tmp_path
 
 
 def test_a_journal_never_tells_of_files_that_were_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Killed just when it began anew: what is there is a file of holes, and must not be taken for the one before."""
+    """A copy is killed just after a new start: the file has only holes, and must not be taken for the old one."""
     values = source_of(tmp_path)
     interrupted(tmp_path)
     child = os.fork()

@@ -1,4 +1,4 @@
-"""A copy meets other copies, other users, and links that they plant."""
+"""A copy and other copies, other users, and links that other users create."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_child_that_was_forked_during_a_copy_does_not_go_on_holding_its_lock(t
 
 
 def test_a_lock_of_a_journal_that_was_removed_keeps_nobody_out_and_is_not_taken(tmp_path: Path) -> None:
-    """One copy is complete, and removes its journal, when others have opened it and not locked it yet."""
+    """One copy completes and removes its journal, after others have opened it and before they lock it."""
     target = str(tmp_path / "b.npy")
     at_work: list[int] = []
     turns = []
@@ -132,7 +132,7 @@ def test_six_processes_that_copy_to_one_target_make_whole_files_only(in_memory: 
 
 @pytest.fixture
 def in_memory(tmp_path: Path) -> Iterator[Path]:
-    """A folder whose files cost no sync: many more copies meet there."""
+    """Return a folder whose files need no sync, for many more concurrent copies."""
     shared = Path("/dev/shm")
     with tempfile.TemporaryDirectory(prefix="swath-test-", dir=shared if shared.is_dir() else tmp_path) as folder:
         yield Path(folder)
@@ -190,7 +190,7 @@ def test_what_is_beside_a_target_is_for_its_user_only(tmp_path: Path) -> None:
 
 
 def test_a_link_planted_where_a_file_was_half_made_is_not_written_through(tmp_path: Path) -> None:
-    """The journal is ours, the file that it tells of was removed, and a link has taken its name."""
+    """The journal is ours, its file was removed, and a link has taken the name."""
     source_of(tmp_path)
     interrupted(tmp_path)
     working = tmp_path / ".b.npy.swath-copy"
@@ -215,7 +215,7 @@ def test_a_copy_killed_between_giving_the_name_and_taking_the_hidden_one_away_go
 def test_no_format_writes_through_a_link_of_its_hidden_name(
     tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Were the random name known, what is planted there would be refused, not followed."""
+    """If another user knew the random name, a file there would be refused, not followed."""
     known = functools.partial(opening.AtomicFile, working_path=str(tmp_path / f".{name}.swath-known"))
     monkeypatch.setattr(opening, "AtomicFile", known)
     precious = tmp_path / "precious"

@@ -1,4 +1,4 @@
-"""A copy's memory stays within its budget and a tenth, measured in a process of its own; the plan says it too."""
+"""A copy's memory stays within its budget plus a tenth, measured in a separate process; the plan predicts it, too."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def measure(folder: Path, case: str, rows: int, memory: int) -> dict[str, int]:
-    """Bytes of the plan and at the peak, of a copy of rows × 2048 numbers."""
+    """Return the bytes of the plan and of the peak, for a copy of rows x 2048 numbers."""
     source = folder / "a.npy"
     values = np.lib.format.open_memmap(source, "w+", "<f8", (rows, 2048))
     values[:] = 1

@@ -1,4 +1,4 @@
-"""Copies keep what the target can hold, and name the rest: in the plan, in the result, and when they are verified."""
+"""Copies keep what the target can store, and list the rest: in the plan, in the result, and in a comparison."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ TARGETS: list[tuple[str, str | None]] = [
 
 
 def packed(path: Path, dtype: str, fill: Any) -> None:
-    """A classic file whose `_FillValue` no element can be; netCDF's library makes none, but reads such files."""
+    """Make a classic file whose `_FillValue` is no possible element; netCDF's library only reads such files."""
     with netcdf_file(path, "w", version=2) as file:
         file.createDimension("x", 4)
         v = file.createVariable("v", dtype, ("x",))
@@ -102,7 +102,7 @@ def test_the_fill_value_of_one_array_that_no_element_can_be_is_kept_or_named(tmp
 
 
 def odd(path: Path) -> None:
-    """Attributes and datasets that only HDF5 has."""
+    """Make attributes and datasets that only HDF5 has."""
     with h5py.File(path, "w") as file:
         file["x"] = np.arange(3)
         file["type"] = np.dtype([("a", "i4")])
@@ -362,7 +362,7 @@ TEXTS = ["0001", "0005", "größe", ""]
 
 
 def with_texts(path: Path) -> None:
-    """What ERA5's files have, and texts of two dimensions and of none."""
+    """Make texts like those in ERA5's files, and texts of two dimensions and of none."""
     with netCDF4.Dataset(path, "w") as file:
         file.createDimension("time", None)
         file.createDimension("x", 3)

@@ -1,6 +1,6 @@
-"""Plans of copies: golden texts, runs and requests against counting them one by one, budgets, one pass and two.
+"""Plans of copies: golden texts, runs and requests compared with a count one by one, budgets, one and two passes.
 
-The golden texts are tests/golden/copies/*.txt; SWATH_UPDATE_GOLDEN=1 writes them anew.
+The golden texts are tests/golden/copies/*.txt; SWATH_UPDATE_GOLDEN=1 writes them again.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def test_plans_read_as_they_did(name: str) -> None:
 
 
 def test_the_plan_of_a_whole_file_reads_as_it_did() -> None:
-    """One variable that is moved at once, one in one pass, one in two."""
+    """One variable that is moved at once, one with one pass, one with two."""
     small = sides((8760,), (1024,))
     at_once = plan_at_once(*small, budget_bytes=MIB, costs=COSTS, converts=False)
     assert at_once is not None
@@ -101,7 +101,7 @@ def test_two_passes_are_taken_where_runs_would_be_short_and_it_pays() -> None:
     tiny = make_plan(source, target, budget_bytes=MIB, costs=COSTS)
     assert len(tiny.passes) == 2
     assert (tiny.passes[0].source, tiny.passes[1].target) == (source, target)
-    # Each pass has runs on both of its sides (of the device, which sees bands) that one pass cannot have on both.
+    # Each pass has runs on both sides (of the device, which sees bands) that one pass cannot have on both.
     elements = MIB // 8
     for each in tiny.passes:
         read_run = each.source.nbytes / each.read_requests
@@ -238,7 +238,7 @@ def test_an_empty_array_needs_nothing() -> None:
 
 
 def planned_by(counts: tuple[int, ...], budget: int, shape: tuple[int, int] = SIX_GIB, **costs: Any) -> CopyPlan:
-    """Of a transpose, the plan by so many workers of a node as pay."""
+    """Return the plan of a transpose with the best number of workers per node."""
     source, target = sides(shape, "F")
     priced = dataclasses.replace(COSTS, **costs)
 
@@ -256,7 +256,7 @@ def test_a_device_that_one_process_keeps_busy_gets_one_worker() -> None:
 
 
 def test_more_workers_share_what_processors_do() -> None:
-    """A fast device, many cores, and elements that are slow to turn: by one process it takes a core's time."""
+    """A fast device, many cores, and elements that are slow to transpose: one process needs a whole core."""
     fast = tuple((x, y / 100) for x, y in COSTS.read)
     costs = {"cores": 16.0, "read": fast, "write": fast, "read_jump": 0.0, "write_jump": 0.0, "shuffle_byte": 6e-9}
     plan = planned_by((1, 2, 4), 32 * MIB, (4096, 4096), **costs)

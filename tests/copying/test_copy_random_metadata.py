@@ -1,4 +1,4 @@
-"""Random metadata through every pair of formats: what is not the same for the libraries is what the copy has named."""
+"""Random metadata through every pair of formats: the copy has listed all differences that the libraries find."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from file_cases import FORMAT, KINDS, SUFFIX
 
 PAIRS = list(itertools.product(KINDS, KINDS))
 CASES = int(os.environ.get("SWATH_METADATA_CASES", "1"))
-"""Of each pair."""
+"""The number of cases for each pair."""
 
 
 def check_pair(folder: Path, source: str, target: str, seed: int) -> None:
-    """Make a file, copy it with all that the target can hold, and let libraries look at both."""
+    """Make a file, copy all that the target can store, and compare both by their libraries."""
     dice = random.Random(f"{source} {target} {seed}")
     folder = folder / f"{source}-{target}-{seed}".replace(":", "")
     folder.mkdir()

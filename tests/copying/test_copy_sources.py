@@ -1,4 +1,4 @@
-"""What is copied and compared may be open: its elements as they are now, or words that say what to give instead."""
+"""Open arrays as sources of copies and comparisons: their current elements, or an error with advice."""
 
 from __future__ import annotations
 

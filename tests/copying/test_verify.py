@@ -1,4 +1,4 @@
-"""`swath.verify`: what differs, how much of it, and which is the first, against NumPy."""
+"""`swath.verify`: the differences, their number, and the first one, compared with NumPy."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ RECORD = np.dtype([("a", "i1"), ("n", PART, (3,)), ("when", "<M8[s]"), ("b", "<f
 
 
 def records(dtype: np.dtype[Any]) -> np.ndarray:
-    """Every kind of NaN, in every kind of field."""
+    """Return every kind of NaN, in every kind of field."""
     values = np.zeros(20, dtype)
     values["a"] = np.arange(20)
     values["n"]["x"][3:, 1, 0] = np.nan

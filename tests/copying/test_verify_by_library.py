@@ -1,4 +1,4 @@
-"""`swath.verify(by_library=True)` tells what Swath's own reader cannot, and raises no false alarms."""
+"""`swath.verify(by_library=True)` finds what Swath's own reader cannot, and raises no false alarms."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def test_what_no_library_reads_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["of a dataset", "of a region", "in an attribute", "in a structure", "of structures"])
 def test_two_names_of_one_object_are_one_reference(tmp_path: Path, kind: str) -> None:
-    """HDF5 says of an object with several names the one that it comes upon first."""
+    """For an object with several names, HDF5 returns the name that it finds first."""
     for name, names in (("a.h5", ("one", "g/two")), ("b.h5", ("g/two", "one")), ("c.h5", ("one", "g/two"))):
         with h5py.File(tmp_path / name, "w", libver="latest") as file:  # whose links are in the order of their making
             file[names[0]] = np.arange(4)
@@ -204,7 +204,7 @@ def test_two_names_of_one_object_are_one_reference(tmp_path: Path, kind: str) ->
 
 
 def test_a_copy_that_netcdf4_cannot_read_is_told(tmp_path: Path) -> None:
-    """netCDF's library reads no variable that has an attribute of two dimensions."""
+    """netCDF's library cannot read a variable that has an attribute of two dimensions."""
     two_variables(tmp_path / "a.nc4")
     swath.copy(tmp_path / "a.nc4", tmp_path / "b.nc4")
     with h5py.File(tmp_path / "b.nc4", "r+") as file:

@@ -1,4 +1,4 @@
-"""Transforms of arrays in files give what scipy.fft gives of arrays in memory, within the budget, and nothing half."""
+"""Transforms of arrays in files equal scipy.fft's of arrays in memory, within the budget, with no half results."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def names(folder: Path) -> set[str]:
 
 
 def random_case(dice: random.Random) -> tuple[str, np.ndarray, dict[str, Any], dict[str, Any]]:
-    """A transform's name, the array, the transform's arguments, and the target's."""
+    """Return a transform's name, the array, the transform's arguments, and the target's."""
     name = dice.choice(NAMES)
     ndim = dice.randint(1, 4)
     longest = {1: 300, 2: 40, 3: 14, 4: 7}[ndim]
@@ -81,7 +81,7 @@ def chunks_for(dice: random.Random, kind: str, shape: tuple[int, ...]) -> dict[s
 
 
 def stored(folder: Path, dice: random.Random, values: np.ndarray) -> tuple[Any, Any]:
-    """The array in a file of some format and order: its path, or the array that is open; and that again."""
+    """Store the array in a file of some format and order; return its path, or the open array; and the array again."""
     kind = dice.choice(SOURCES)
     if values.dtype.kind not in "fiu" or values.dtype.itemsize < 4 or values.dtype.str == ">f4":
         kind = dice.choice((".npy", ".raw"))
@@ -103,7 +103,7 @@ def stored(folder: Path, dice: random.Random, values: np.ndarray) -> tuple[Any, 
 
 
 def check_case(folder: Path, seed: int) -> int:
-    """One random case, on 1 to 4 ranks; how many passes it took."""
+    """Check one random case on 1 to 4 ranks; return the number of passes."""
     dice = random.Random(seed)
     name, values, arguments, target = random_case(dice)
     expected = getattr(scipy.fft, name)(values, **arguments)

@@ -1,4 +1,4 @@
-"""Transforms that are killed, interrupted, without room or refused: nothing half has the target's name."""
+"""Transforms that are killed, interrupted, without space or refused: no half result has the target's name."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def check(path: Path, values: np.ndarray) -> None:
 
 
 def start(folder: Path, ranks: int) -> subprocess.Popen[bytes]:
-    """A transform of `a.npy` to `data/b.npy`, in a process group of its own."""
+    """Start a transform of `a.npy` to `data/b.npy`, in its own process group."""
     files = [str(folder / name) for name in ("a.npy", "data/b.npy", "process.0")]
     command = [sys.executable, "-c", PROGRAM, *files]
     if ranks > 1:
@@ -66,7 +66,7 @@ def start(folder: Path, ranks: int) -> subprocess.Popen[bytes]:
 
 
 def wait_until_begun(process: subprocess.Popen[bytes], folder: Path, ranks: int, more_seconds: float) -> None:
-    """Returns some time after all ranks have begun."""
+    """Return some time after all ranks have begun."""
     while process.poll() is None and not all((folder / f"process.{rank}").exists() for rank in range(ranks)):
         time.sleep(0.001)
     time.sleep(more_seconds)
@@ -74,7 +74,7 @@ def wait_until_begun(process: subprocess.Popen[bytes], folder: Path, ranks: int,
 
 @contextlib.contextmanager
 def prepared(folder: Path) -> Iterator[np.ndarray]:
-    """An array, and an old file under the target's name, which is there until it is replaced as a whole."""
+    """Make an array, and an old file with the target's name, which must stay until it is replaced as a whole."""
     values = source(folder, (1200, 1100))
     (folder / "data").mkdir()
     (folder / "data" / "b.npy").write_text("old")
@@ -85,7 +85,7 @@ def prepared(folder: Path) -> Iterator[np.ndarray]:
 
 
 def check_old_or_complete(path: Path, values: np.ndarray) -> bool:
-    """Whether it is the old file; else it must be the result."""
+    """Return whether it is the old file; otherwise it must be the result."""
     if path.stat().st_size == 3:
         assert path.read_text() == "old"
         return True
@@ -160,7 +160,7 @@ def test_a_rank_that_is_killed_at_any_moment_leaves_the_old_file_or_the_result(
 
 
 def wait_until_unlocked(lock: Path) -> None:
-    """A process that is killed keeps its lock until it is gone."""
+    """A killed process keeps its lock until it is gone."""
     if lock.exists():
         with open(lock, "rb+") as file:
             fcntl.flock(file, fcntl.LOCK_EX)

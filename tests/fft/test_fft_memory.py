@@ -1,4 +1,4 @@
-"""The memory of a transform stays within its budget, measured in a process of its own, and is given back."""
+"""The memory of a transform stays within its budget, measured in a separate process, and is freed afterwards."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def check(case: Case, told: dict[str, int]) -> None:
     assert told["peak"] <= memory + max(memory // 10, 16 * MIB)
     assert told["peak"] >= 0.4 * (told["planned"] - 4 * MIB), "not all was measured"
     assert told["passes"] > 1 or case is CASES["in one pass"]
-    # Of lengths with large factors scipy.fft keeps something for the next transform.
+    # For lengths with large factors, scipy.fft caches data for the next transform.
     assert told["after"] <= max(memory // 2, 6 * MIB), "not all was given back"
     assert told["threads"] == 1
 

@@ -1,4 +1,4 @@
-"""Plans of transforms: tiles of any length are contiguous, panels keep the budget, and prices are the advice's."""
+"""Plans of transforms: tiles of any length are contiguous, panels fit the budget, and prices are the advice's."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MIB = 1 << 20
 
 
 def plan_of(folder: Path, shape: tuple[int, ...], dtype: str = "<c16", **how: Any) -> swath.FftPlan:
-    """The plan of a transform of a file with holes only."""
+    """Return the plan of a transform of a file of holes."""
     np.lib.format.open_memmap(folder / "a.npy", "w+", dtype, shape)
     return swath.explain_fft(folder / "a.npy", folder / "b.npy", **how).plan
 
@@ -31,7 +31,7 @@ def boxes(shape: tuple[int, ...], extents: tuple[int, ...]) -> list[tuple[slice,
 
 
 def offsets_of(side: Tiles) -> np.ndarray:
-    """Where each element is, found element by element."""
+    """Return the offset of each element, computed one by one."""
     offsets = np.full(side.shape, -1, np.int64)
     for region in side.regions:
         at = region.offset
@@ -83,7 +83,7 @@ def test_runs_of_boxes_are_counted(seed: int) -> None:
     for box in boxes(shape, extents):
         own = np.sort(offsets[box].ravel())
         counted += 1 + int((np.diff(own) != 8).sum())
-    # A run of the formula ends where the box does not have all of a dimension: some go on by chance.
+    # A run in the formula ends where the box does not have all of a dimension: some runs are longer by chance.
     assert counted <= side.requests(extents)
     if all(e in (t, n) for e, t, n in zip(extents, tile, shape, strict=True)):
         assert side.requests(extents) <= math.prod(-(-n // t) for n, t in zip(shape, tile, strict=True))
@@ -166,7 +166,7 @@ def test_the_planned_passes_keep_the_budget(tmp_path: Path) -> None:
 def test_few_ways_are_priced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shape: tuple[int, ...], memory: int
 ) -> None:
-    """What takes time is counted: sequences of passes, and panels of each."""
+    """The sequences of passes, and the panels of each, are counted: they take the time."""
     looked_at: list[int] = []
     best, between = choice.Chooser.best, choice.Chooser._between_seconds
 
@@ -203,7 +203,7 @@ def turned(values: Any, order: tuple[int, ...]) -> tuple[Any, ...]:
 def test_the_file_between_costs_about_what_the_best_of_layout_advice_does(
     tmp_path: Path, shape: tuple[int, ...], memory: int, order: str
 ) -> None:
-    """The planner prices the panels of both passes by every layout that the advice looks at, tiles among them."""
+    """The planner prices the panels of both passes with every layout of the advice, including tiles."""
     plan = plan_of(tmp_path, shape, memory=memory * MIB, order=order)
     assert len(plan.passes) > 1
     for before, behind in itertools.pairwise(plan.passes):

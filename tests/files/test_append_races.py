@@ -14,7 +14,7 @@ import append_race_program
 import swath
 
 RECORDS = int(os.environ.get("SWATH_TEST_RECORDS", "25"))
-"""Of each thread; 1,000 were done once."""
+"""The number of records of each thread; 1,000 were tested once."""
 PROCESSES = 2
 
 

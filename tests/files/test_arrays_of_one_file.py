@@ -1,7 +1,7 @@
-"""Arrays of one open file that are written at the same time: one writes at a time, and no byte of another is lost.
+"""Concurrent writes of arrays of one open file: one writes at a time, and no byte of another is lost.
 
-Their elements lie between each other's. A write fills in windows: it reads one, and writes back what others have there.
-On a modelled disk each window takes so long that two writes would meet in every one.
+Their elements are interleaved. A write fills windows: it reads one, and writes back the bytes of others. On a modelled
+disk, each window takes so long that two writes would meet in every one.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Write = Callable[[dict[str, Any], dict[str, Any]], None]
 
 
 def classic_file(path: Path) -> Path:
-    """Variables along the unlimited dimension: element by element in turn."""
+    """Make variables along the unlimited dimension: their elements alternate."""
     netCDF4 = pytest.importorskip("netCDF4")
     with netCDF4.Dataset(path / "x.nc", "w", format="NETCDF3_64BIT_OFFSET") as file:
         file.createDimension("t", None)
@@ -40,7 +40,7 @@ def classic_file(path: Path) -> Path:
 
 
 def hdf5_file(path: Path) -> Path:
-    """Data sets in chunks of one row, which lie in turn, for so were they written."""
+    """Make datasets in chunks of one row, which alternate, because they were written in this order."""
     h5py = pytest.importorskip("h5py")
     with h5py.File(path / "x.h5", "w") as file:
         made = [file.create_dataset(name, (ELEMENTS // 10,), "f8", chunks=(10,)) for name in "abc"]
@@ -113,7 +113,7 @@ def test_closing_the_file_waits_for_what_all_its_arrays_write(tmp_path: Path) ->
 
 
 def test_threads_that_write_and_read_all_arrays_in_any_way_come_to_an_end(tmp_path: Path) -> None:
-    """Nobody waits for who waits for him; each thread has elements of its own in all arrays."""
+    """There is no deadlock; each thread has its own elements in all arrays."""
     threads, turns = 4, 60
     with swath.open_file(classic_file(tmp_path), mode="r+") as file:
         arrays = [file[name] for name in "abc"]
@@ -224,7 +224,7 @@ def test_what_ranks_write_to_one_array_is_not_undone_by_another(tmp_path: Path, 
 
 @pytest.mark.parametrize("rows", [6, None])
 def test_elements_are_moved_only_when_no_rank_is_at_them(tmp_path: Path, rows: int | None) -> None:
-    """The first rank to come may be the one that moves them: the others still read by themselves."""
+    """The first rank to arrive may move the elements: the others still read them."""
     values = np.arange(24.0).reshape(6, 4)
 
     def work(comm: Any) -> None:

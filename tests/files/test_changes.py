@@ -1,4 +1,4 @@
-"""Changes of a file that are taken back: while the process lives, and after it was killed at any moment."""
+"""Changes of a file that are undone: in a living process, and after a kill at any moment."""
 
 import errno
 import itertools
@@ -24,7 +24,7 @@ def path(tmp_path):
 
 
 def states(path, count):
-    """What the file holds after so many transactions, from none on."""
+    """Return the content of the file after each number of transactions, from none on."""
     found = [content(path)]
     with Changes(path, is_durable=False) as changes:
         for number in range(count):
@@ -103,7 +103,7 @@ def test_a_checkpoint_of_a_file_without_a_name_takes_no_memory(path):
 
 
 def refusing_to_rename(work):
-    """Do `work` in a child whose files get no other names."""
+    """Run `work` in a child in which renames fail."""
 
     def refused():
         kernels.refuse({CALLS[name]: errno.ENOSPC for name in ("rename", "renameat", "renameat2") if name in CALLS})

@@ -1,4 +1,4 @@
-"""Changes of a folder, such as a Zarr store, that are taken back."""
+"""Undo of changes of a folder, such as a Zarr store."""
 
 import itertools
 import mmap

@@ -1,4 +1,4 @@
-"""Files that are created: complete, by other libraries readable, or not there."""
+"""New files: complete and readable by other libraries, or absent."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ NEW_FILES: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def load(path: Path, dtype: Any, order: str = "C") -> np.ndarray:
-    """The array in a file that `swath.create` made, by another library."""
+    """Read a file of `swath.create` by another library."""
     if path.suffix == ".npy":
         return np.load(path)
     if path.suffix == ".dat":

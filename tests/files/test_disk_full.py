@@ -1,4 +1,4 @@
-"""A disk that is full while HDF5 changes a file: the file is as it was before, and written when there is room."""
+"""A full disk during a change by HDF5: the file stays as it was, and can be written when there is space."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LAYOUTS: dict[str, dict[str, Any]] = {
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 256 KiB."""
+    """Make a file system of 256 KiB."""
     folder = tmp_path / "disk"
     folder.mkdir()
     mount = shutil.which("mount")
@@ -52,7 +52,7 @@ def make_file(path: Path, layout: str, library: str) -> None:
 
 
 def fill_up(folder: Path, left: int) -> None:
-    """Leave only so many bytes."""
+    """Fill the disk up to this number of free bytes."""
     told = os.statvfs(folder)
     (folder / "rest").write_bytes(bytes(told.f_bavail * told.f_bsize - left))
 

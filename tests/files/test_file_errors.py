@@ -1,4 +1,4 @@
-"""Wrong memory, closed arrays, files that are truncated or shrink: errors that say where."""
+"""Wrong memory, closed arrays, truncated and shrinking files: errors that name the place."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_a_closed_array_moves_nothing(tmp_path: Path) -> None:
 
 
 def fails_alike(ranks: int, work: Callable[[Any], Any]) -> swath.Error:
-    """The one error that every rank raises."""
+    """Return the one error that every rank raises."""
 
     def catch(comm: Any) -> swath.Error:
         with pytest.raises(swath.Error) as raised:

@@ -1,4 +1,4 @@
-"""Files with many arrays: what is created is read again, in every format, by any number of ranks."""
+"""Files with many arrays: new arrays are read back, in every format, on any number of ranks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DTYPES = ("i2", "i4", "f4", "f8", "i1")
 
 
 def rows(ndim: int, ranks: int) -> swath.Distribution:
-    """Blocks along the last dimension, which no file has together."""
+    """Return blocks along the last dimension, which are not contiguous in any file."""
     return swath.Distribution((*[swath.Whole()] * (ndim - 1), swath.Block()), grid=(*[1] * (ndim - 1), ranks))
 
 
@@ -191,7 +191,7 @@ def test_a_dimension_grows_when_all_along_it_have_written(tmp_path: Path, kind: 
             np.testing.assert_array_equal(f["t"][2:], [np.full(5, -9), record + 3])
 
     def seen(comm: Any) -> tuple[int, int]:
-        """The rows of both variables that another reader finds, while all ranks wait."""
+        """Return the rows of both variables that another reader finds, while all ranks wait."""
         comm.allgather(b"")
         with swath.open_file(path) as f:
             found = f["time"].shape[0], f["t"].shape[0]

@@ -1,4 +1,4 @@
-"""Whose a journal is: of a process that lives, of another user, of a file that was replaced, copied or removed."""
+"""The owner of a journal: a living process, another user, or a file that was replaced, copied or removed."""
 
 import errno
 import os
@@ -19,7 +19,7 @@ from swath.formats.changes import Changes, journal_path, repair, replacing
 STATX = {"x86_64": 332, "aarch64": 291}.get(platform.machine(), -1)
 
 GETEUID = {"x86_64": 107, "aarch64": 175}.get(platform.machine(), -1)
-"""Numbers of system calls."""
+"""System call numbers."""
 
 
 @pytest.fixture
@@ -121,7 +121,7 @@ def test_a_file_that_got_the_inode_of_the_one_that_was_removed_is_another(path, 
 
 
 def without_times_of_birth(work):
-    """Do `work` in a child whose system does not tell when files were made."""
+    """Run `work` in a child whose system does not report creation times."""
 
     def refused():
         kernels.refuse({STATX: errno.ENOSYS})
@@ -241,7 +241,7 @@ def test_a_file_that_another_program_has_locked_is_not_repaired_under_its_hands(
 
 def test_the_journal_of_another_user_is_refused_unless_it_is_empty_or_its_owner_lives(path):
     def as_another(work):
-        """Do `work` in a child that is told to be another user than it is."""
+        """Run `work` in a child that gets another user's id."""
 
         def done():
             kernels.refuse({GETEUID: errno.EPERM})  # a number, too

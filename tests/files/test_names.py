@@ -23,7 +23,7 @@ SUFFIXES = ("raw", "npy", "nc3", "h5", "zarr")
 
 @pytest.fixture
 def folder(tmp_path: Path) -> bytes:
-    """Whose own name is odd, too."""
+    """The folder's own name is odd, too."""
     made = os.path.join(os.fsencode(tmp_path), ODD)
     try:
         os.mkdir(made)

@@ -1,4 +1,4 @@
-"""A created array that nobody closes: a ResourceWarning, and nothing is left of it."""
+"""A new array that is never closed: a ResourceWarning, and nothing is left of it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SUFFIXES = ("raw", "npy", "nc3", "h5", "zarr")
 
 @pytest.fixture
 def _without_collector() -> Any:
-    """An array that holds itself would be gone only when the collector runs."""
+    """An array in a reference cycle would be freed only when the collector runs."""
     gc.collect()
     gc.disable()
     yield
@@ -90,7 +90,7 @@ def test_an_array_that_another_rank_could_not_make_is_not_told(tmp_path: Path) -
 
 
 def run(program: str, *arguments: object, code: int = 0) -> str:
-    """What a program of its own says, with all warnings shown."""
+    """Return the output of a separate program, with all warnings shown."""
     command = [sys.executable, "-W", "always", "-c", program, *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
     assert done.returncode == code, done.stderr

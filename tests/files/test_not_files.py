@@ -1,4 +1,4 @@
-"""What is there, but is no file with byte offsets: pipes, sockets, devices, folders. An error at once, and no hang."""
+"""Paths that are no files with byte offsets: pipes, sockets, devices, folders. An error at once, and no hang."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from swath.commands import cli
 from swath.errors import StoreError
 
 SECONDS = 60
-"""Of a program that must not hang, on a busy machine."""
+"""The time limit of a program that must not hang, on a busy machine."""
 
 
 def make_pipe(path: Path) -> None:
@@ -43,7 +43,7 @@ MAKERS: list[Callable[[Path], None]] = [make_pipe, make_socket, make_link_to_dev
 
 @pytest.fixture(params=MAKERS, ids=lambda make: make.__name__)
 def not_a_file(request: pytest.FixtureRequest) -> Iterator[Callable[[Path], None]]:
-    """Puts one of them in the place of whatever is at a path."""
+    """Replace what is at a path by one of them."""
 
     def put(path: Path) -> None:
         path.unlink(missing_ok=True)
@@ -53,7 +53,7 @@ def not_a_file(request: pytest.FixtureRequest) -> Iterator[Callable[[Path], None
 
 
 def run(program: str, *arguments: object) -> str:
-    """What a program prints that ends by itself."""
+    """Return the output of a program that must end by itself."""
     command = [sys.executable, "-c", program, *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=True).stdout.strip()
 
@@ -136,7 +136,7 @@ def test_the_command_line_says_so_in_one_line(
 
 
 def test_a_file_is_opened_for_waiting_again(tmp_path: Path) -> None:
-    """Engines hand back what would wait for the device where the descriptor says so."""
+    """Engines do not wait for the device if the descriptor is non-blocking."""
     path = tmp_path / "a.npy"
     np.save(path, np.arange(8))
     with swath.open(path, engine="posix") as a:
@@ -153,7 +153,7 @@ def test_a_file_is_opened_for_waiting_again(tmp_path: Path) -> None:
 
 
 def test_a_pipe_is_refused_here_too(tmp_path: Path) -> None:
-    """Without another process: where this fails, it hangs."""
+    """No other process is involved: a failure is a hang."""
     os.mkfifo(tmp_path / "a")
     with pytest.raises(StoreError, match="expected a regular file or a block device"):
         swath.open(tmp_path / "a")

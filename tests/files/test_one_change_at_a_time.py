@@ -1,4 +1,4 @@
-"""Changes of one open file: threads' one after the other, none by forked children, none interrupted half-way."""
+"""Changes of one open file: one thread at a time, none by forked children, none interrupted half-way."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import swath
 
 SUFFIXES = ["nc3", "nc4", "h5", "zarr"]
 STEPS_BETWEEN = int(os.environ.get("SWATH_INTERRUPT_STEPS", "61"))
-"""A signal comes at every so many lines of Swath's Python code. 1 takes some minutes a case."""
+"""A signal comes after each of this many lines of Swath's Python code. 1 takes some minutes per case."""
 OF_SWATH = os.path.dirname(swath.__file__)
 
 
@@ -106,7 +106,7 @@ class Interrupt:
     """Sends SIGINT to this process at one line of Swath's code.
 
     Args:
-        at: of the lines that are executed, the number.
+        at: the number of executed lines before it.
     """
 
     def __init__(self, at: int) -> None:

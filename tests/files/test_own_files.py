@@ -1,4 +1,4 @@
-"""Small files of the user's own, where something else is in their place."""
+"""Small files of the user's own, with something else in their place."""
 
 import json
 import os
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("own_tokens")
 
 @pytest.fixture(autouse=True)
 def _ends_in_time(monkeypatch, tmp_path):
-    """Waiting for whoever opens the other end of a pipe is a failure."""
+    """A wait for the other end of a pipe is a failure."""
 
     def end(*_):
         pytest.fail("still reading after 20 s")
@@ -148,7 +148,7 @@ def raw(tmp_path):
 
 
 def opened_and_closed(path):
-    """With something to remember; what was remembered when it was opened."""
+    """Write something to remember; return what was remembered at the open."""
     with swath.open(path, shape=1000, dtype="f8") as a:
         patterns = a.streams.reads.patterns
         np.testing.assert_array_equal(a[:10], np.arange(10))

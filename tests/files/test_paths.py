@@ -1,4 +1,4 @@
-"""Paths are text, bytes or os.PathLike; URLs are refused, and suffixes that say nothing are told of."""
+"""Paths are text, bytes or os.PathLike; URLs are refused, and unknown suffixes give a warning."""
 
 from __future__ import annotations
 

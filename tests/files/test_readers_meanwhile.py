@@ -1,4 +1,4 @@
-"""Who reads a file while another process changes it: what is settled, of one moment, and nobody is turned away."""
+"""Readers of a file that another process changes: they see a committed state of one moment, and are not refused."""
 
 from __future__ import annotations
 
@@ -35,24 +35,24 @@ def new_file(path: Path, records: int, codecs: list[str] | None = None) -> None:
 
 
 class Steps:
-    """What a child does between the moments at which the parent looks: each step goes on when it is told to."""
+    """The steps of a child, with pauses in which the parent reads: each step starts at a signal of the parent."""
 
     def __init__(self) -> None:
         self._to_child, self._to_parent = os.pipe(), os.pipe()
 
     def begin(self) -> None:
-        """In the child: it does not wait for ever where its parent has ended."""
+        """In the child: do not wait for ever if the parent has ended."""
         os.close(self._to_child[1])
         os.close(self._to_parent[0])
 
     def pause(self) -> None:
-        """In the child: say that a step is over, and wait for the next one."""
+        """In the child: report the end of a step, and wait for the next one."""
         with contextlib.suppress(BrokenPipeError):  # the parent looks no more
             os.write(self._to_parent[1], b".")
             os.read(self._to_child[0], 1)
 
     def wait(self) -> None:
-        """In the parent: for the end of the step."""
+        """In the parent: wait for the end of the step."""
         assert os.read(self._to_parent[0], 1) == b"."
 
     def go_on(self) -> None:
@@ -67,7 +67,7 @@ class Steps:
 
 @contextlib.contextmanager
 def child(work: Callable[[Steps], None]) -> Iterator[Steps]:
-    """A process that does `work`, and has come to its first pause; in the end it is told to go on."""
+    """A process that runs `work` up to its first pause; at the end it runs on."""
     steps = Steps()
     process = os.fork()
     if process == 0:
@@ -87,7 +87,7 @@ def child(work: Callable[[Steps], None]) -> Iterator[Steps]:
 
 
 def appends_half_a_record(path: Path) -> Callable[[Steps], None]:
-    """To one variable; then a pause; then to the other one."""
+    """Append to one variable; pause; append to the other one."""
 
     def work(steps: Steps) -> None:
         with swath.open_file(path, mode="r+") as file:
@@ -198,7 +198,7 @@ def test_another_thread_reads_the_last_checkpoint_while_a_record_is_written(tmp_
 
 
 def in_the_middle_of_a_change(path: Path, seconds: float) -> Callable[[Steps], None]:
-    """As HDF5's library leaves a file in between: its first bytes are no signature, and it is locked."""
+    """The state in which HDF5's library leaves a file during a change: no signature at the start, and a lock."""
 
     def work(steps: Steps) -> None:
         descriptor = os.open(path, os.O_RDWR)
@@ -224,7 +224,7 @@ def test_a_change_that_is_being_made_is_not_seen(tmp_path: Path, suffix: str) ->
 
 
 def locks_for(path: Path, seconds: float, is_journalled: bool) -> Callable[[Steps], None]:
-    """Before anything is changed: the journal, if there is one, is empty."""
+    """Lock before any change: the journal, if there is one, is empty."""
 
     def work(steps: Steps) -> None:
         descriptor = os.open(path, os.O_RDWR)

@@ -1,4 +1,4 @@
-"""Ranks that append records are killed at any moment: what is left are whole records."""
+"""Ranks that append records are killed at any moment: whole records are left."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tree import PROGRAMS
 PROGRAM = PROGRAMS / "mpi" / "append_ranks.py"
 RECORDS = 50
 KILLS = int(os.environ.get("SWATH_TEST_KILLS", "2"))
-"""Of each format and number of ranks; 50 were done once."""
+"""The kills for each format and number of ranks; 50 were tested once."""
 
 
 def start(path: Path, kind: str, ranks: int) -> subprocess.Popen[str]:
@@ -35,9 +35,9 @@ def start(path: Path, kind: str, ranks: int) -> subprocess.Popen[str]:
 
 @contextlib.contextmanager
 def open_process(process: int) -> Iterator[int]:
-    """Yields a descriptor that can be read when the process has ended, with all its locks.
+    """Yield a descriptor that becomes readable when the process has ended, with all its locks.
 
-    mpiexec may end before: it sees the sockets of a killed rank closed while other files of it are still open.
+    mpiexec may end earlier: it sees closed sockets of a killed rank while other files of it are still open.
     """
     handle = os.pidfd_open(process)
     try:
@@ -47,7 +47,7 @@ def open_process(process: int) -> Iterator[int]:
 
 
 def killed_after(path: Path, kind: str, ranks: int, seed: int) -> int:
-    """Kills all ranks a random time after a random record; returns how many records had been told of."""
+    """Kill all ranks a random time after a random record; return the number of reported records."""
     chance = random.Random(seed)
     last = chance.randrange(RECORDS - 2)
     told = -1

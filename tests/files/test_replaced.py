@@ -1,4 +1,4 @@
-"""What `overwrite=True` replaces: nothing but what it was meant for, and not before the new one can be made."""
+"""`overwrite=True` replaces only what it should, and not before the new file can be made."""
 
 from __future__ import annotations
 

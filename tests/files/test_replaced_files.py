@@ -1,4 +1,4 @@
-"""A file takes the name of one whose writer was killed, or still lives: what was to be taken back is not in the new."""
+"""A new file takes the name of one whose writer was killed, or is alive: an undo must not change the new file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Handles that may change a file which others have changed since it was opened: nothing is lost without an error."""
+"""Handles for changes of a file that others have changed since the open: nothing is lost without an error."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def make(path: Path) -> None:
 
 
 def write_anew(path: Path) -> None:
-    """A variable is added that netCDF classic has no room for: another file gets the name."""
+    """Add a variable for which netCDF classic has no space: another file gets the name."""
     inode = path.stat().st_ino
     with swath.open_file(path, mode="r+") as file:
         file.create("u", (None,), "i4", dimensions=("time",))[...] = 7

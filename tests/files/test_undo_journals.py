@@ -1,4 +1,4 @@
-"""The bytes of undo journals: as docs/formats/undo-journal.md says, and as the version before the core's left them."""
+"""The bytes of undo journals: as in docs/formats/undo-journal.md, and as the version before the core's wrote them."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ CONTENT = b"0123456789abcdef"
 
 
 def journal_of_document() -> bytes:
-    """The bytes of the hex dump of the worked example."""
+    """Return the bytes of the hex dump of the worked example."""
     lines = re.findall(r"^[0-9a-f]{4}  ((?:[0-9a-f]{2} )+)", DOCUMENT.read_text(), re.MULTILINE)
     return bytes.fromhex("".join(lines))
 
 
 def example(path: str) -> bytes:
-    """Make the changes of the worked example, and return the journal of it."""
+    """Make the changes of the worked example, and return its journal."""
     with Changes(path) as changes, open(path, "r+b", buffering=0) as file:
         changes.mark()
         changes.keep(file.fileno(), 4, 3)
@@ -42,7 +42,7 @@ def example(path: str) -> bytes:
 
 
 def without_what_differs(records: list[Record]) -> list[Record]:
-    """Records without the numbers of files, times and starts of the machine."""
+    """Return records without the numbers of files, times and boots."""
     return [
         one._replace(data=re.sub(rb"[0-9a-f-]{36}|\d+", b"#", one.data)) if one.kind in (START, SETTLED) else one
         for one in records
@@ -111,7 +111,7 @@ def test_a_record_whose_name_leads_out_of_the_store_is_refused(tmp_path: Path, n
 
 
 def interrupted_at_line(number: int, work: Callable[[], Any]) -> bool:
-    """Do `work`, and send a SIGINT before that line of Swath's Python; False where it has fewer."""
+    """Run `work`, with a SIGINT before that line of Swath's Python; return False if it has fewer lines."""
     left = number
 
     def trace(frame: FrameType, event: str, _: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What is put into attributes is stored at once, with its type, or refused."""
+"""Attributes are stored at once, with their type, or refused."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def created(folder: Path, suffix: str) -> Path:
 
 
 def assert_given(found: Any, suffix: str) -> None:
-    """JSON, which Zarr has attributes in, knows numbers without types."""
+    """Check attributes against the given ones. Zarr has attributes in JSON, whose numbers have no types."""
     for name, value in GIVEN.items():
         np.testing.assert_array_equal(found[name], value)
         if name != "units" and not suffix.endswith("zarr"):
@@ -108,7 +108,7 @@ def test_what_is_no_attribute_is_refused_and_nothing_of_it_is_stored(tmp_path: P
 
 
 class Refused:
-    """What no format has as an attribute."""
+    """A value that no format can hold as an attribute."""
 
 
 WRONG: list[tuple[Any, str]] = [

@@ -1,4 +1,4 @@
-"""What a new file is given is in it as it was given, or refused: fill values, names, attributes, lengths that grow."""
+"""A new file has its fill values, names, attributes and growing lengths as given, or they are refused."""
 
 from __future__ import annotations
 

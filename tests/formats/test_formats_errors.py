@@ -1,4 +1,4 @@
-"""Errors travel between ranks and stay what they were."""
+"""Errors are sent between ranks without a change."""
 
 import errno
 import json

@@ -1,4 +1,4 @@
-"""HDF5 and netCDF-4 files: the described bytes beside what h5py reads."""
+"""HDF5 and netCDF-4 files: the described bytes are compared with h5py's values."""
 
 import ctypes
 import itertools
@@ -37,7 +37,7 @@ SAMPLES = ["ostia_monthly.nc", "A1B_north_america.nc", "hybrid_height.nc", "rota
 
 
 def boxes(description):
-    """Where each stored chunk lies: (its place in the array, an ndarray view of the file's bytes) one by one."""
+    """Yield for each stored chunk its place in the array, and an ndarray view of the file's bytes."""
     raw = np.memmap(description.path, np.uint8, "r+") if os.path.getsize(description.path) else b""
     layout, shape, dtype = description.layout, description.shape, description.dtype
     if isinstance(layout, StridedLayout):
@@ -54,7 +54,7 @@ def boxes(description):
 
 
 def placed(description):
-    """The array that the described bytes of the file make, by NumPy alone."""
+    """Return the array that the described bytes of the file form, by NumPy alone."""
     out = np.empty(description.shape, description.dtype)
     for box, values in boxes(description):
         out[box] = values
@@ -62,7 +62,7 @@ def placed(description):
 
 
 def check_against_h5py(path, name="v"):
-    """The description of dataset `name`, after comparing all its bytes with h5py's."""
+    """Return the description of dataset `name`; all its bytes are compared with h5py's before."""
     description = describe(path, name)
     expected = read_by_h5py(path, name)
     assert description.shape == expected.shape
@@ -101,7 +101,7 @@ def test_every_variable_of_real_netcdf4_files_equals_h5py(name):
 
 
 def boxes_read_only(description):
-    """As `boxes`, from a copy in memory: the installed samples are not ours to open for writing."""
+    """Yield the same as `boxes`, from a copy in memory: the tests must not open installed samples for writing."""
     copy = np.fromfile(description.path, np.uint8)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(np, "memmap", lambda *_: copy)
@@ -219,7 +219,7 @@ def test_allocated_places_can_be_written_and_hdf5_reads_them(path, options, dtyp
             v[0, 0] = np.ones((), file_dtype)[()]
     before = read_by_h5py(path, "v")
     description = allocate(describe(path, "v"))
-    np.testing.assert_array_equal(read_by_h5py(path, "v"), before)  # allocating changes no value
+    np.testing.assert_array_equal(read_by_h5py(path, "v"), before)  # the allocation changes no value
     assert isinstance(description.layout, StridedLayout) or (description.layout.offsets >= 0).all()
     values = np.random.default_rng(0).integers(0, 2, (7, 9)).astype(description.dtype)
     for box, part in boxes(description):
@@ -240,7 +240,7 @@ def test_allocating_fills_with_the_fill_value(path):
 
 
 def with_raw_edges(path, values, chunks, *filters, maxshape=None):
-    """Make dataset "v", chunks of which that it does not fill are stored without its filters."""
+    """Make dataset "v"; chunks that extend beyond the dataset are stored without its filters."""
     plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
     plist.set_chunk(chunks)
     for name in filters:

@@ -1,4 +1,4 @@
-"""netCDF classic files: our header parser beside netCDF4 and SciPy, record variables, damage."""
+"""netCDF classic files: our header parser is compared with netCDF4 and SciPy; record variables; damage."""
 
 import io
 import itertools
@@ -26,7 +26,7 @@ TYPES = [*CLASSIC_TYPES, "u1", "u2", "u4", "i8", "u8"]
 
 
 def placed(description):
-    """The array that the described bytes of the file make, by NumPy alone."""
+    """Return the array that the described bytes of the file form, by NumPy alone."""
     raw = np.fromfile(description.path, np.uint8)
     layout = description.layout
     out = np.empty(description.shape, description.dtype)
@@ -37,7 +37,7 @@ def placed(description):
 
 
 def check_against_netcdf4(path):
-    """Every variable of the file equals what netCDF4 reads; returns how many there were."""
+    """Check that every variable of the file equals netCDF4's, and return their number."""
     with netCDF4.Dataset(path) as dataset:
         dataset.set_auto_maskandscale(False)
         dataset.set_auto_chartostring(False)
@@ -65,7 +65,7 @@ def random_values(rng, shape, dtype):
 
 
 def write_file(path, version, dtypes, records, seed=0):
-    """A fixed and a record variable of each type, with odd sizes, and a scalar."""
+    """Write a fixed and a record variable of each type, with odd sizes, and a scalar."""
     rng = np.random.default_rng(seed)
     with netCDF4.Dataset(path, "w", format=version) as dataset:
         dataset.createDimension("t", None)
@@ -169,7 +169,7 @@ def build_header(
     begin=None,
     vsize=0,
 ):
-    """A header from nothing, so that it can lie. `variables` are (name, dimension ids, type)."""
+    """Return a header that may contain errors. `variables` are (name, dimension ids, type)."""
     width = 8 if version == 5 else 4
     out = io.BytesIO()
 
@@ -305,7 +305,7 @@ def test_data_may_lack_only_their_padding(tmp_path):
     os.truncate(tmp_path / "a.nc", size - 3)
     with pytest.raises(FormatError, match=r"b: .*1 are missing"):
         describe(tmp_path / "a.nc", "b")
-    assert describe(tmp_path / "a.nc", "a").shape == (4,)  # whose data are all there
+    assert describe(tmp_path / "a.nc", "a").shape == (4,)  # all data of this variable are there
 
 
 def test_a_wrong_name_suggests_the_right_one_and_no_name_finds_the_only_variable(tmp_path):
@@ -457,7 +457,7 @@ def test_what_netcdf_classic_cannot_store_is_refused_and_leaves_nothing(tmp_path
 
 @pytest.fixture(scope="module")
 def valid_headers(tmp_path_factory):
-    """The first bytes of true files of the three versions, and their whole sizes."""
+    """Return the first bytes of valid files of the three versions, and the sizes of these files."""
     folder = tmp_path_factory.mktemp("valid")
     found = []
     for version in VERSIONS:
@@ -468,9 +468,9 @@ def valid_headers(tmp_path_factory):
 
 
 def check_damaged(path, raw):
-    """Only a FormatError, or descriptions whose bytes are all in the file, may come of `raw`.
+    """Check that `raw` gives a FormatError, or descriptions whose bytes are all in the file.
 
-    Nothing else may come of adding a variable to it.
+    The same must hold when a variable is added to it.
     """
     path.write_bytes(raw)
     try:
@@ -532,7 +532,7 @@ def test_a_variable_of_more_dimensions_than_numpy_has_is_unsupported(tmp_path):
 
 
 def test_a_huge_count_in_a_huge_file_takes_no_memory_and_no_time(tmp_path):
-    """A hole of 2^40 bytes leaves room for any count: the entries themselves must be refused."""
+    """A hole of 2^40 bytes has room for any count: the entries themselves must be refused."""
     for at in (12, 20):
         raw = bytearray(build_header(5))
         raw[at : at + 4] = struct.pack(">i", 10)

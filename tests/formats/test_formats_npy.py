@@ -18,7 +18,7 @@ DTYPES = [
 
 
 def placed(description):
-    """The array that the described bytes of the file make, by NumPy alone."""
+    """Return the array that the described bytes of the file form, by NumPy alone."""
     raw = np.fromfile(description.path, np.uint8)
     layout = description.layout
     return np.ndarray(description.shape, description.dtype, raw, layout.offset, layout.strides)

@@ -1,4 +1,4 @@
-"""Raw files, and what all formats share: recognition, arguments, creation."""
+"""Raw files, and the common parts of all formats: recognition, arguments, creation."""
 
 import itertools
 import os
@@ -14,7 +14,7 @@ from swath.formats import StridedLayout, contents, describe, format_for, library
 
 
 def placed(description):
-    """The array that the described bytes of the file make, by NumPy alone."""
+    """Return the array that the described bytes of the file form, by NumPy alone."""
     raw = np.fromfile(description.path, np.uint8)
     layout = description.layout
     return np.ndarray(description.shape, description.dtype, raw, layout.offset, layout.strides)

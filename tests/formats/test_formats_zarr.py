@@ -1,4 +1,4 @@
-"""Zarr stores: what zarr-python writes Swath reads, and the other way round; every selection as NumPy has it."""
+"""Zarr stores: Swath reads the stores of zarr-python, and the other way round; every selection equals NumPy's."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def test_zarr_reads_what_swath_writes(tmp_path: Path, case: str) -> None:
         same(a[...], expected)
         a.write(values[:20], selection=np.s_[:20])
         expected[:20] = values[:20]
-        a[3:19:5, ::-2, 4] = 7  # parts of chunks keep the rest
+        a[3:19:5, ::-2, 4] = 7  # the rest of each chunk is kept
         expected[3:19:5, ::-2, 4] = 7
         same(a[...], expected)
     variable = options.get("variable")
@@ -426,9 +426,9 @@ def test_ranks_write_and_read_boxes_that_share_chunks(tmp_path: Path) -> None:
 def test_far_apart_elements_of_plain_chunks_are_read_with_and_without_the_page_cache(
     tmp_path: Path, cached: str, shards: Any
 ) -> None:
-    """Windows of the page cache leave wide holes out; what must come from the device comes in one piece, and ahead."""
+    """Windows of the page cache skip wide holes; bytes from the device are read in one piece, and ahead."""
     values = np.arange(600 * 2800, dtype="<f4").reshape(600, 2800)
-    values[:300, 700:1400] = 0  # never stored, but in a shard
+    values[:300, 700:1400] = 0  # these chunks are not stored, except in shards
     with swath.create(tmp_path / "a.zarr", values.shape, "<f4", chunks=(100, 700), shards=shards, codecs=[]) as a:
         a[:, :700], a[:, 1400:] = values[:, :700], values[:, 1400:]
         a[300:, 700:1400] = values[300:, 700:1400]
@@ -513,7 +513,7 @@ def test_default_chunks_are_of_a_size_that_suits(tmp_path: Path) -> None:
 
 
 def test_reading_while_it_is_written_finds_whole_chunks(tmp_path: Path) -> None:
-    """A chunk's file is replaced as a whole: its old one, still open, does not change."""
+    """A chunk's file is replaced as a whole: the old file, still open, does not change."""
     path = tmp_path / "a.zarr"
     with swath.create(path, (1000,), "<i4", chunks=(1000,), codecs=[]) as a:
         a.write(np.zeros(1000, "<i4"))

@@ -1,4 +1,4 @@
-"""Zarr stores that are made, added to, and grown: as zarr-python and xarray then read them, and after a kill."""
+"""Zarr stores are created, extended and grown; zarr-python and xarray then read them, also after a kill."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ GROWS = {"dimensions": ("time", "y"), "unlimited": (True, False)}
 
 @pytest.fixture(params=FLAVOURS)
 def told(tmp_path: Path, request: pytest.FixtureRequest) -> FileChanges:
-    """The changes of a new store."""
+    """Return the changes of a new store."""
     swath_zarr.start(str(tmp_path / "a.zarr"), request.param)
     return changes_in(tmp_path / "a.zarr")
 
 
 def fill_store(told: FileChanges) -> None:
-    """Coordinates, arrays that grow in the root and in groups, one that does not."""
+    """Add coordinates, arrays that grow, in the root and in groups, and one array that does not grow."""
     swath_zarr.add(told, new_array("y", (3,), "<f8", dimensions=("y",)))
     swath_zarr.add(told, new_array("time", (0,), "<i8", dimensions=("time",), unlimited=(True,)))
     swath_zarr.add(told, new_array("t", (0, 3), "<f4", fill=-1, attributes={"units": "K"}, **GROWS))
@@ -50,7 +50,7 @@ def fill_store(told: FileChanges) -> None:
 
 
 def grow(told: FileChanges, name: str, rows: int, value: float) -> None:
-    """Write the last of so many rows, before they are the dimension's."""
+    """Write the last of `rows` rows before the dimension has this length."""
     longer = swath_zarr.extend(told, name, rows)
     assert longer.shape[0] == rows
     before = files_of(told.path)
@@ -60,7 +60,7 @@ def grow(told: FileChanges, name: str, rows: int, value: float) -> None:
     array[-1] = value
     for file, held in before.items():
         if "chunk" not in file and os.path.basename(file) in ("zarr.json", ".zarray", ".zmetadata"):
-            (Path(told.path) / file).write_bytes(held)  # rows that are there, and not yet the array's
+            (Path(told.path) / file).write_bytes(held)  # rows that are stored, but not yet part of the array
 
 
 def opened(path: str, **options: Any) -> Any:
@@ -202,7 +202,7 @@ def test_a_store_of_another_version_or_of_one_array_takes_no_more(tmp_path: Path
 
 
 def test_a_full_disk_changes_nothing(told: FileChanges) -> None:
-    """The last file, the longest, cannot be written: no other has got its name."""
+    """The last file, the longest, cannot be written: no other file has its name yet."""
     fill_store(told)
     swath_zarr.finish(told.path)
     before = files_of(told.path)
@@ -270,7 +270,7 @@ def test_the_fill_value_among_attributes_is_set_and_removed(told: FileChanges) -
 
 
 def consolidated_names(path: str) -> dict[str, tuple[int, ...]]:
-    """As zarr-python reads them, from one file."""
+    """Return the shapes that zarr-python reads from one file."""
     root = zarr.open_consolidated(path, mode="r")
     return {name: node.shape for name, node in root.members(max_depth=None) if hasattr(node, "shape")}
 
@@ -288,7 +288,7 @@ def test_consolidated_metadata_are_those_that_zarr_writes(told: FileChanges) -> 
     every, other = (found.get("consolidated_metadata", found)["metadata"] for found in (ours, theirs))
     assert list(every) == list(other)
     for name, node in every.items():
-        node.get("compressor", {}).pop("checksum", None)  # numcodecs leaves out what is false
+        node.get("compressor", {}).pop("checksum", None)  # numcodecs leaves out false values
         left_out = {"storage_transformers"} if name in ("t", "y", "time", "mask", "ocean/surface/t") else set()
         assert node.keys() == other[name].keys() - left_out, name
         assert json.dumps(node, sort_keys=True) == json.dumps({k: other[name][k] for k in node}, sort_keys=True)

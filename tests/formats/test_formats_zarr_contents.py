@@ -1,4 +1,4 @@
-"""What whole Zarr stores hold: as xarray and zarr-python write them, with and without consolidated metadata."""
+"""The contents of whole Zarr stores of xarray and zarr-python, with and without consolidated metadata."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ KINDS = [(version, consolidated) for version in (2, 3) for consolidated in (Fals
 
 
 def written(path: Path, dataset: Any, version: int, **options: Any) -> str:
-    """A store that xarray writes."""
+    """Write a store by xarray."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what version 3 has not specified yet
+        warnings.simplefilter("ignore")  # features that version 3 does not specify yet
         dataset.to_zarr(str(path), zarr_format=version, **options)
     return str(path)
 
 
 def a_data_set() -> Any:
-    """Coordinates, times, packed numbers, text, and attributes of many kinds."""
+    """Return coordinates, times, packed numbers, text, and attributes of many kinds."""
     numbers = np.arange(12.0).reshape(2, 3, 2)
     packed = xr.Variable(("time", "y"), [[1.5, np.nan, 2.5]] * 2)
     packed.encoding = {"dtype": "i2", "scale_factor": 0.5, "add_offset": 1.0, "_FillValue": np.int16(-99)}
@@ -60,10 +60,10 @@ def a_data_set() -> Any:
 
 
 def same_value(ours: Any, theirs: Any) -> bool:
-    """One attribute: xarray has lists where Swath has arrays, and Python's numbers where Swath has the dtype's."""
+    """Return whether two attributes are equal: xarray has lists for arrays, and Python's numbers for the dtype's."""
     if isinstance(ours, np.ndarray):
         return ours.ndim == 1 and isinstance(theirs, list) and ours.tolist() == theirs
-    return bool(ours == theirs or (ours != ours and theirs != theirs))  # which is so of NaN alone
+    return bool(ours == theirs or (ours != ours and theirs != theirs))  # the second case is NaN
 
 
 def check_as_xarray_sees(found: Contents, group: str, dataset: Any) -> None:
@@ -227,7 +227,7 @@ def test_formats_of_one_array_have_contents_too(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("flavour", ["v2", "v3"])
 def test_any_value_in_any_place_of_a_store_is_right_or_an_error_of_the_format(tmp_path: Path, flavour: str) -> None:
-    """One of the values in each place, of consolidated metadata too."""
+    """Try one of the values in each place, also in consolidated metadata."""
     path = str(tmp_path / "a.zarr")
     random = np.random.default_rng(26)
     swath_zarr.start(path, flavour)

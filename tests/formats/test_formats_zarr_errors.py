@@ -1,4 +1,4 @@
-"""Zarr stores that cannot be, are damaged, or must not be replaced: an error of ours that says what is wrong."""
+"""Zarr stores that are invalid, damaged, or must not be replaced: Swath raises an error with the reason."""
 
 from __future__ import annotations
 
@@ -142,12 +142,12 @@ def test_damaged_chunks_are_reported_and_nothing_crashes(tmp_path: Path) -> None
                 else:
                     damaged[random.integers(len(whole))] ^= 1 << random.integers(8)
                 chunk.write_bytes(damaged)
-                same(a[20:, 20:], values[20:, 20:])  # other files are whole
+                same(a[20:, 20:], values[20:, 20:])  # the other files are whole
                 error = error_of_read(a)
                 noticed += error is not None
                 assert error is None or str(chunk) in error
         chunk.write_bytes(whole)
-    assert noticed > 7 * 15  # all that are cut short, nearly
+    assert noticed > 7 * 15  # nearly all truncated files are noticed
 
 
 def test_shard_indices_that_lie_are_refused(tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_shard_indices_that_lie_are_refused(tmp_path: Path) -> None:
         a.write(np.arange(8, dtype="<i4"))
     shard = path / "c/0"
     metadata = json.loads((path / "zarr.json").read_text())
-    metadata["codecs"][0]["configuration"]["index_codecs"].pop()  # the checksum would notice first
+    metadata["codecs"][0]["configuration"]["index_codecs"].pop()  # otherwise the checksum would fail first
     (path / "zarr.json").write_text(json.dumps(metadata))
     for entry in [(2**63, 16), (0, 2**63), (2**64 - 16, 32), (0, 10**6), (40, 40), (0, 15)]:
         index = np.array([*entry, 16, 16], "<u8").tobytes()
@@ -177,7 +177,7 @@ def test_creating_replaces_only_stores(tmp_path: Path) -> None:
         raise RuntimeError
     same(as_zarr_reads(path), np.arange(4))
     with swath.create(path, (3,), "<i4", fill=8, overwrite=True) as a:
-        same(as_zarr_reads(path), np.arange(4))  # the old one until it is closed
+        same(as_zarr_reads(path), np.arange(4))  # the old array stays until the new one is closed
     same(as_zarr_reads(path), [8, 8, 8])
     with swath.create(path, (2,), "<i4", overwrite=True, atomic=False) as a:
         assert a.shape == (2,)
@@ -247,7 +247,7 @@ def test_mutated_metadata_never_end_in_a_foreign_error(tmp_path_factory: Any, da
 
 
 def error_of_open(path: Any) -> Error:
-    """What opening raises, which is what listing raises too."""
+    """Return the error of opening; listing raises the same error."""
     with pytest.raises((FormatError, UnsupportedError)) as found:
         swath.open(path)
     return found.value
@@ -345,7 +345,7 @@ def test_groups_as_deep_as_a_path_is_long_are_listed(tmp_path: Path) -> None:
     try:
         assert [len(name) for name in formats.contents(tmp_path).variables] == [2 * 1500 - 1]
     finally:
-        subprocess.run(["rm", "-r", str(tmp_path / "g")], check=True)  # shutil calls itself for each
+        subprocess.run(["rm", "-r", str(tmp_path / "g")], check=True)  # shutil would call itself for each level
 
 
 def test_the_longest_array_there_is_is_read_and_written_at_both_ends(tmp_path: Path) -> None:
@@ -378,7 +378,7 @@ def test_chunks_that_no_shape_divides_well_are_refused_at_once(tmp_path: Path) -
 def test_any_value_in_any_place_of_metadata_is_right_or_an_error_of_the_format(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Two of the values in each place."""
+    """Try two of the values in each place."""
     random = np.random.default_rng(24)
     numbers = np.arange(12).reshape(3, 4)
     for number, options in enumerate(

@@ -1,4 +1,4 @@
-"""_FillValue in Zarr stores: as xarray writes and reads it, in both versions and of every kind of element."""
+"""_FillValue in Zarr stores, as xarray writes and reads it, in both versions and for every kind of element."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_fill_value_is_missing_in_xarray_and_the_same_from_both(
         assert is_same(ours, raw.a.attrs["_FillValue"])
         assert raw.a.values.tobytes() == values.astype(raw.a.dtype).tobytes()
     with xr.open_zarr(path, consolidated=False, chunks=None) as masked:
-        if np.dtype(dtype).kind != "b":  # which cannot be missing there
+        if np.dtype(dtype).kind != "b":  # booleans cannot be missing in xarray
             assert masked.a.isnull().values.tolist() == [False, True, True, False]
         assert is_same(ours, masked.a.encoding.get("_FillValue", fill))
     assert swath_zarr.contents(str(path)).variables["a"].attributes.keys() == {"_FillValue"}
@@ -97,7 +97,7 @@ def test_without_a_fill_value_nothing_is_missing(tmp_path: Path, flavour: str) -
 def test_of_text_and_times_xarray_opens_what_has_a_fill_value(
     tmp_path: Path, flavour: str, dtype: str, fill: Any
 ) -> None:
-    """xarray writes such an attribute of version 3 and cannot read it: it is left out."""
+    """xarray writes such an attribute in version 3, but cannot read it: Swath leaves it out."""
     path = tmp_path / "a.zarr"
     with swath.create(path, (2,), dtype, fill=np.array(fill, dtype), variable="a", format=f"zarr:{flavour}") as array:
         pass

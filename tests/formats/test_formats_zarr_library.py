@@ -1,4 +1,4 @@
-"""What zarr-python reads for Swath: text of variable length, codecs that Swath has not."""
+"""zarr-python reads text of variable length, and codecs that Swath does not have."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_nothing_is_written_through_the_library(tmp_path: Path) -> None:
 
 
 class Harm:
-    """What runs code when it is unpickled."""
+    """An object that runs code when it is unpickled."""
 
     def __reduce__(self) -> Any:
         return (pathlib.Path.touch, (pathlib.Path("harm.txt"),))

@@ -1,4 +1,4 @@
-"""Variables of netCDF-4 and HDF5 files whose later dimensions grow."""
+"""Variables of netCDF-4 and HDF5 files with growing dimensions after the first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a whole HDF5 or netCDF-4 file holds, beside what netCDF4, h5netcdf, h5py and xarray say of the same file."""
+"""The contents of a whole HDF5 or netCDF-4 file are compared with those by netCDF4, h5netcdf, h5py and xarray."""
 
 import os
 import pickle
@@ -22,7 +22,7 @@ def path(tmp_path):
 
 
 def typed(value):
-    """An attribute as netCDF4 returns it, as Swath types it."""
+    """Return an attribute of netCDF4 with the type that Swath gives it."""
     if isinstance(value, list):
         return value
     if isinstance(value, np.ndarray) and value.size == 1:
@@ -31,7 +31,7 @@ def typed(value):
 
 
 def same(found, expected):
-    """Whether two dicts of attributes are equal, types included."""
+    """Return whether two dicts of attributes are equal, with their types."""
     assert list(found) == list(expected)
     for name, value in found.items():
         other = expected[name]
@@ -41,7 +41,7 @@ def same(found, expected):
 
 
 def check_against_netcdf4(path):
-    """Compare everything of a file with what the netCDF4 library says."""
+    """Compare everything in a file with the results of the netCDF4 library."""
     found = contents(path)
     assert pickle.loads(pickle.dumps(found)).variables.keys() == found.variables.keys()
     seen = {}
@@ -100,13 +100,13 @@ def make_netcdf4(path):
         g = f.createGroup("g")
         g.createDimension("z", 4)
         g.createVariable("q", "u1", ("time", "z", "x"), zlib=True)
-        g.createGroup("inner").createVariable("x", "f4", ("x",))  # no coordinate: the dimension is of the file
+        g.createGroup("inner").createVariable("x", "f4", ("x",))  # no coordinate: the dimension belongs to the file
         text = f.createVariable("text", str, ("x",))
         text[:] = np.array(["a", "bc°", ""], object)
         f.createVariable("one_text", str, ())[...] = "hello"
         f.createVariable("letters", "S1", ("x", "y"))
         f.createDimension("clash", 7)
-        f.createVariable("clash", "f4", ("x",))  # which netCDF-4 stores by another name
+        f.createVariable("clash", "f4", ("x",))  # netCDF-4 stores this variable under another name
         f.createVariable("level", f.createEnumType("u1", "level_t", {"LOW": 1, "HIGH": 2}), ("x",), fill_value=1)
         t[0:2] = [[1, 2, 3], [4, 5, 6]]
         g["q"][4] = 7
@@ -117,7 +117,7 @@ def test_a_file_of_netcdf4_is_described_as_netcdf4_describes_it(path):
     found = check_against_netcdf4(path)
     assert found.format == "netcdf4"
     assert found.groups[""].dimensions["time"] == Dimension("time", 5, True)
-    assert found.variables["t"].shape == (5, 3)  # as long as its dimension, whatever it has itself
+    assert found.variables["t"].shape == (5, 3)  # the length of its dimension, not of its dataset
     assert [n for n, v in found.variables.items() if v.is_coordinate] == [
         "time",
         "lat",
@@ -198,7 +198,7 @@ def test_dimension_scales_labels_and_none_of_plain_hdf5_are_told_apart(path):
         f["again"] = f["t"]  # the same dataset
         f["soft"] = h5py.SoftLink("/t")
         f["gone"] = h5py.SoftLink("/nowhere")
-        f["deep/up"] = f["/"]  # a group in itself
+        f["deep/up"] = f["/"]  # a group that contains itself
     found = contents(path)
     assert found.format == "hdf5"
     assert list(found.groups) == ["", "deep", "deep/er"]
@@ -279,7 +279,7 @@ def test_sample_files_are_described_as_netcdf4_describes_them(name):
 
 
 def test_damaged_scales_crash_nothing(path):
-    """Any byte of the attributes by which scales and their users find each other; text of variable length aside."""
+    """Damage each byte of the attributes that link scales and their users, except text of variable length."""
     with h5py.File(path, "w") as f:
         f["x"], f["t"] = [1.0, 2.0, 3.0], np.zeros((2, 3))
         f["x"].make_scale("x")

@@ -1,4 +1,4 @@
-"""HDF5 files that are damaged, truncated or being written: an error of the format that names the file."""
+"""HDF5 files that are damaged, truncated or being written: the error is the format's, and names the file."""
 
 import contextlib
 import os
@@ -65,7 +65,7 @@ def test_truncated_and_damaged_files_are_format_errors_with_the_path(path):
 
 
 def is_refused(path, name):
-    """Whether an array cannot be read, which is then said by an error of the format; also if its name is lost."""
+    """Return whether an array cannot be read; the error must be the format's, also if the name is lost."""
     try:
         with swath.open(path, name) as a:
             if a.nbytes < 1 << 20:
@@ -79,7 +79,7 @@ def is_refused(path, name):
 
 
 def test_damaged_trees_of_chunks_are_format_errors(path):
-    """Any byte of the B-tree that says where chunks are; also read whole, and by the command line."""
+    """Damage each byte of the B-tree of the chunks; the file is also read whole, and by the command line."""
     values = np.arange(40).reshape(8, 5)
     with h5py.File(path, "w", libver="earliest") as file:
         file.create_dataset("c", data=values, chunks=(4, 4))
@@ -98,7 +98,7 @@ def test_a_chunk_that_a_tree_places_outside_the_array_is_named(path):
     with h5py.File(path, "w", libver="earliest") as file:
         file.create_dataset("c", data=np.arange(40).reshape(8, 5), chunks=(4, 4))
     whole = bytearray(path.read_bytes())
-    # Behind 24 bytes: of each chunk size and mask, 4 bytes each, where it begins, 3 times 8, and its address.
+    # After 24 bytes each chunk has its size and mask, 4 bytes each, its start, 3 times 8 bytes, and its address.
     begins = whole.index(b"TREE\x01") + 24 + 40 + 8
     whole[begins : begins + 8] = (400).to_bytes(8, "little")
     path.write_bytes(whole)
@@ -120,7 +120,7 @@ def test_chunks_that_share_bytes_are_damage(path):
 
 
 def test_any_damage_is_an_error_of_the_format_or_an_array(path):
-    """Without text of variable length, over which HDF5's library itself trips when it is damaged."""
+    """The file has no text of variable length, because damage of it crashes HDF5's library itself."""
     with h5py.File(path, "w") as file:
         file["v"] = np.arange(50.0)
         file["v"].attrs["n"] = [1, 2, 3]

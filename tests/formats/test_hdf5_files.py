@@ -1,4 +1,4 @@
-"""HDF5 and netCDF-4 files that Swath makes, with many variables: read by h5py, h5netcdf, netCDF4 and xarray."""
+"""HDF5 and netCDF-4 files of Swath with many variables are read by h5py, h5netcdf, netCDF4 and xarray."""
 
 import os
 import random
@@ -29,7 +29,7 @@ def path(tmp_path, kind):
 
 
 def netcdf_value(value):
-    """An attribute as netCDF4 returns it, as Swath types it."""
+    """Return an attribute of netCDF4 with the type that Swath gives it."""
     return value.ravel()[0] if isinstance(value, np.ndarray) and value.size == 1 else value
 
 
@@ -274,7 +274,7 @@ def test_a_coordinate_of_two_dimensions_and_dimensions_of_groups_above(tmp_path)
         path,
         new("t", (3, 2), "f4", ("y", "x")),
         new("y", (3, 2), "f4", ("y", "x")),
-        new("g/x", (2,), "i4", ("x",)),  # no coordinate: the dimension is of the file
+        new("g/x", (2,), "i4", ("x",)),  # no coordinate: the dimension belongs to the file
         new("g/h/v", (2, 3), "f4", ("x", "y")),
     )
     with netCDF4.Dataset(path, "a") as file:
@@ -298,7 +298,7 @@ def test_in_whatever_order_variables_are_added_they_keep_dimensions_and_values(t
         name = f"{group}v{number}"
         asked.append(new(name, tuple(lengths[n] for n in names), chance.choice(["i2", ">f4", "u8"]), tuple(names)))
     first_of_groups = chance.sample(asked, len(asked))
-    first_of_groups.sort(key=lambda one: "/" in one.variable)  # else groups would have dimensions of their own
+    first_of_groups.sort(key=lambda one: "/" in one.variable)  # otherwise groups would have their own dimensions
     values = {}
     for one in first_of_groups:
         with changing(path) as changes:
@@ -340,7 +340,7 @@ def test_names_in_any_script_are_kept(path):
 def test_attributes_are_added_replaced_and_removed(path):
     add(path, new("g/v", (2,), "i2", ("x",), fill=-1, attributes={"units": "K", "long_name": "v"}))
     with changing(path) as changes:
-        for number in range(20):  # more than HDF5 keeps in one place
+        for number in range(20):  # more than HDF5 stores in one place
             hdf5.set_attributes(changes, "g/v", {f"a{number}": number, "units": "m" * number})
         hdf5.set_attributes(changes, "g/v", {"long_name": None, "missing": None, "_FillValue": -2.0})
         hdf5.set_attributes(changes, "/g", {"a": 1.5})

@@ -1,4 +1,4 @@
-"""HDF5 and netCDF-4 files that other libraries made, or go on with."""
+"""HDF5 and netCDF-4 files that other libraries have made, or change afterwards."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def path(tmp_path, kind):
 
 
 def made_by(maker, path):
-    """A file with a growing dimension "time" of 2, "x" of 3 and a variable "t" along both."""
+    """Make a file with a growing dimension "time" of length 2, "x" of length 3, and a variable "t" along both."""
     if maker == "netCDF4":
         with netCDF4.Dataset(path, "w") as file:
             file.createDimension("time", None)

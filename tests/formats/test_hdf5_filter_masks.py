@@ -1,4 +1,4 @@
-"""Filter masks of HDF5's chunks: of the filters, Swath leaves out blosc alone, and reads what others left out."""
+"""Filter masks of HDF5's chunks: Swath skips only the blosc filter, and reads chunks with other skipped filters."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_blosc_alone_is_left_out_of_incompressible_chunks(tmp_path: Path) -> Non
 
 
 def written_noise(path: Path, codecs: Any) -> tuple[np.ndarray, list[Any]]:
-    """Write four chunks, of which one alone can be compressed; return the values, and what HDF5 tells of the chunks."""
+    """Write four chunks, only one of them compressible; return the values, and HDF5's information on the chunks."""
     noise = np.random.default_rng(3).integers(0, 256, (4, 5000), np.uint8)
     noise[2] = 7
     with swath.create(path, noise.shape, "u1", chunks=(1, 5000), codecs=codecs) as a:
@@ -44,20 +44,20 @@ def written_noise(path: Path, codecs: Any) -> tuple[np.ndarray, list[Any]]:
 
 
 def chunk_sizes(path: Path) -> list[int]:
-    """How many bytes each chunk of 64 elements takes."""
+    """Return the stored size of each chunk of 64 elements, in bytes."""
     with h5py.File(path) as file:
         data = file["data"]
         return [data.id.get_chunk_info_by_coord((first,)).size for first in range(0, data.shape[0], 64)]
 
 
 def of_rising_entropy(seed: int) -> np.ndarray:
-    """3,000 chunks of 64 bytes, which compress well at first, and in the end not at all."""
+    """Return 3,000 chunks of 64 bytes: the first compress well, the last do not compress at all."""
     rng = np.random.default_rng(seed)
     return np.concatenate([rng.integers(0, 1 + i // 12, 64, np.uint8) for i in range(3000)])
 
 
 def compressed_to(path: Path, values: np.ndarray, size: int) -> np.ndarray:
-    """Return a chunk of 64 of these values that takes so many bytes in a file."""
+    """Return a chunk of 64 of these values that takes `size` bytes in a file."""
     return values.reshape(-1, 64)[chunk_sizes(path).index(size)]
 
 
@@ -91,7 +91,7 @@ def test_chunks_that_swath_wrote_are_right_after_others_rewrite_them_at_the_same
     expected = np.random.default_rng(2).integers(0, 256, 192, np.uint8)  # incompressible
     with swath.create(path, (192,), "u1", **options) as a:
         a.write(expected)
-    # As many bytes as the chunk takes, and as it would take were it stored raw: HDF5's library changes the bytes alone.
+    # The new chunk is as long as the stored one, or as a raw one: HDF5's library then changes only the bytes.
     for first, size in ((0, chunk_sizes(path)[0]), (64, 64)):
         expected[first : first + 64] = compressed_to(tried, candidates, size)
         rewrite(by, path, first, expected[first : first + 64])
@@ -133,13 +133,13 @@ def test_chunks_of_which_others_left_filters_out_are_read_and_rewritten_with_all
     expected = np.arange(4 * 16, dtype="<i4") * 1000
     with h5py.File(path, "w") as file:
         data = file.create_dataset("data", (64,), "<i4", chunks=(16,), shuffle=True, compression=5)
-        for mask, chunk in enumerate(expected.reshape(4, 16)):  # bit 0 leaves the shuffling out, bit 1 the deflating
+        for mask, chunk in enumerate(expected.reshape(4, 16)):  # bit 0 skips the shuffle, bit 1 the deflate filter
             stored = chunk.tobytes() if mask & 1 else chunk.view("u1").reshape(16, 4).T.tobytes()
             data.id.write_direct_chunk((16 * mask,), stored if mask & 2 else zlib.compress(stored, 5), mask)
         np.testing.assert_array_equal(data[...], expected)
     with swath.open(path, mode="r+") as a:
         np.testing.assert_array_equal(a[...], expected)
-        for first in range(5, 64, 16):  # the rest of each chunk stays as it is
+        for first in range(5, 64, 16):  # the rest of each chunk is kept
             a[first : first + 3] = expected[first : first + 3] = -first
         np.testing.assert_array_equal(a[...], expected)
     with h5py.File(path) as file:

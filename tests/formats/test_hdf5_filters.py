@@ -1,4 +1,4 @@
-"""Filtered chunks of HDF5 and netCDF-4: created as asked, encoded and written by Swath, read by everybody."""
+"""Filtered chunks of HDF5 and netCDF-4 are created as requested, written by Swath, and read by all libraries."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_registered_filters_are_as_asked_and_hdf5plugin_reads_them(tmp_path: Pat
 def test_registered_filters_of_others_are_read_by_swath(tmp_path: Path) -> None:
     hdf5plugin = pytest.importorskip("hdf5plugin")
     for name in ("zstd", "lz4", "blosc"):
-        hdf5plugin.register(name, force=True)  # those that netCDF4 brings along call another HDF5 library
+        hdf5plugin.register(name, force=True)  # the filters of netCDF4's package call another HDF5 library
     made = [
         *(hdf5plugin.Zstd(clevel=level) for level in (1, 19)),
         *(hdf5plugin.LZ4(nbytes=n) for n in (0, 999, 64)),
@@ -267,7 +267,7 @@ with swath.open(sys.argv[1], 'v', mode='r+') as a:
 
 
 def run_alone(program: str, *arguments: Any) -> subprocess.CompletedProcess[str]:
-    """Run a program in a process that has imported nothing yet, and no folder of filters."""
+    """Run a program in a process without imported modules, and without a folder of filters."""
     without = {key: value for key, value in os.environ.items() if key != "HDF5_PLUGIN_PATH"}  # netCDF4 sets it
     command = [sys.executable, "-c", program, *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False, env=without)
@@ -325,7 +325,7 @@ def test_a_write_that_fails_is_an_error_on_all_ranks_and_is_taken_back(
         with swath.open(path, mode="r+", comm=comm, engine=engine) as a:
             mine = new[::2, 75 * comm.rank : 75 * (comm.rank + 1)]
             with pytest.raises(StoreError) as raised:
-                # Several rounds, of which the first ones go well; what is there is read first.
+                # There are several rounds, and the first ones succeed; the existing data are read first.
                 a.write(mine, COLUMNS, selection=np.s_[::2], tuning={"chunk_buffer_bytes": 200_000})
             if comm.rank == 0:
                 np.testing.assert_array_equal(a[...], old)

@@ -1,4 +1,4 @@
-"""HDF5 and netCDF-4 files whose process is killed while it changes them: as at the last commit, after a repair."""
+"""HDF5 and netCDF-4 files whose process is killed during a change: a repair gives the state of the last commit."""
 
 import itertools
 import mmap
@@ -28,7 +28,7 @@ KILLS = int(os.environ.get("SWATH_TEST_KILLS", "6"))
 
 
 def change(changes, number):
-    """Change number so and so: a variable, rows of all that grow, attributes, room."""
+    """Make the change of this number: a variable, rows of all growing variables, attributes, room."""
     hdf5.add(changes, new(f"g{number % 3}/v{number}", (None, 3), "f4", ("time", f"x{number % 3}"), fill=-1))
     hdf5.set_attributes(changes, "", {"last": np.int64(number), f"n{number}": "x" * 40 * number})
     append(changes, "time", number, float(number))
@@ -43,7 +43,7 @@ def made(path, kind):
 
 
 def facts(path):
-    """Everything of a file, by h5py and by netCDF4, which must agree."""
+    """Return everything in a file, by h5py and by netCDF4, which must agree."""
     found = {}
     with h5py.File(path) as file:
         found["last"] = (
@@ -75,9 +75,9 @@ def test_a_kill_at_any_call_leaves_the_bytes_of_the_last_commit(tmp_path, kind):
     def work():
         with FileChanges("hdf5", path) as changes:
             change(changes, 1)
-            told[0] = 1  # is being committed
+            told[0] = 1  # the commit begins
             changes.commit()
-            told[1] = 1  # is committed
+            told[1] = 1  # the commit is done
 
     every = 1 if "SWATH_TEST_KILLS" in os.environ else 5
     for at in itertools.count(0, every):
@@ -94,7 +94,7 @@ def test_a_kill_at_any_call_leaves_the_bytes_of_the_last_commit(tmp_path, kind):
 
 
 def endless(path):
-    """The program that is killed: it says which change it begins to commit, and which is committed."""
+    """Run the program that is killed: it reports the change whose commit begins, and the change that is committed."""
     with FileChanges("hdf5", path) as changes:
         for number in itertools.count():
             change(changes, number)

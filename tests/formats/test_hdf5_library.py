@@ -1,4 +1,4 @@
-"""The HDF5 libraries that a process may have: the core finds one at run time, and reads the same through each."""
+"""The HDF5 libraries that a process may have: the core finds one at run time, with the same results for each."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_every_library_reads_what_h5pys_reads(files: list[str], name: str) -> No
 
 
 def _is_beyond_1_10(path: str, found: Any) -> bool:
-    """Return whether HDF5 1.10 says that it cannot read what newer versions wrote, or where chunks are."""
+    """Return whether HDF5 1.10 reports that it cannot read data of newer versions, or cannot find the chunks."""
     if isinstance(found, list):
         return "bad version number" in found[1] and ("latest" in path or "both" in path)
     reason = str(found.get("layout", {}).get("reason"))
@@ -172,7 +172,8 @@ def test_whoever_has_the_lock_of_h5py_may_read_by_swath(tmp_path: pathlib.Path) 
     thread = threading.Thread(target=other)
     thread.start()
     entered.wait(10)
-    assert list(_core.hdf5_contents(path).variables) == ["v"]  # waits for the other thread, which needs us to wait
+    # waits for the other thread, which needs this thread to wait
+    assert list(_core.hdf5_contents(path).variables) == ["v"]
     may_end.set()
     thread.join(20)
     assert not thread.is_alive()

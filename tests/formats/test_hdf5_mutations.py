@@ -1,4 +1,4 @@
-"""HDF5 files that are damaged: an error that names the file, or right values; what crashes is HDF5's own library."""
+"""Damaged HDF5 files give an error that names the file, or right values; crashes are those of HDF5's own library."""
 
 from __future__ import annotations
 
@@ -23,6 +23,6 @@ def test_mutated_files_are_errors_or_have_right_values(tmp_path: pathlib.Path) -
     assert found.counts["refused"] > MUTATIONS // 10
     assert found.counts["right"] > MUTATIONS // 10
     for what, numbers in found.crashes.items():
-        # Where the stack is damaged, too, no backtrace says whose code it was.
+        # If the stack is damaged, too, no backtrace names the code.
         assert "in HDF5" in what or "while h5py read" in what or what.endswith("by h5py alone too"), (what, numbers)
     assert sum(map(len, found.crashes.values())) <= 1 + MUTATIONS // 100, found.crashes

@@ -1,4 +1,4 @@
-"""HDF5 datasets of random types, creation properties and histories: Swath reads and writes what h5py does."""
+"""HDF5 datasets of random types, creation properties and histories: Swath reads and writes the same as h5py."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ BLOCKS = 4
 
 
 SKIPPED: dict[str, int] = {}
-"""What HDF5 says of datasets that it cannot make, or h5py of elements that it cannot read, and how often."""
+"""HDF5's errors for datasets that it cannot make, h5py's errors for elements that it cannot read, with their counts."""
 
 
 class History:
-    """What is done to the dataset "g/v" of two files that are made alike, so that both should hold the same."""
+    """The operations on the dataset "g/v" of two files that are made alike, so both should have the same content."""
 
     def __init__(self, seed: int, folder: Path) -> None:
         self.rng = random.Random(f"{seed} history")
@@ -48,7 +48,7 @@ class History:
                 change(file["g/v"])
 
     def write_by_h5py(self) -> None:
-        """Write a box into both."""
+        """Write a box into both files."""
         box, values = self.box_and_values()
         self.by_h5py(lambda v: v.__setitem__(box, values))
 
@@ -72,7 +72,7 @@ class History:
             self.known = known
 
     def write_by_both(self) -> None:
-        """Write a box into one by Swath, into the other by h5py."""
+        """Write a box into one file by Swath, into the other by h5py."""
         box, values = self.box_and_values()
         with swath.open(self.ours, "g/v", mode="r+") as a:
             a[box] = values
@@ -95,7 +95,7 @@ class History:
         self.known = np.concatenate([self.known, np.ones(values.shape, bool)])
 
     def check(self) -> None:
-        """Compare what h5py reads in both, and what Swath reads."""
+        """Compare h5py's values of both files with Swath's."""
         found = []
         for path in (self.ours, self.theirs):
             with h5py.File(path) as file:
@@ -117,7 +117,7 @@ def swath_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def run_case(seed: int, folder: Path) -> bool:
-    """Return whether HDF5 can make such a dataset, after all that can be done with it was compared."""
+    """Compare the results of all operations; return False if HDF5 cannot make such a dataset."""
     try:
         history = History(seed, folder)
         history.write_by_h5py()

@@ -1,4 +1,4 @@
-"""What HDF5 and netCDF-4 files cannot hold is refused, and leaves them as they were."""
+"""HDF5 and netCDF-4 files refuse content that they cannot hold, and are unchanged then."""
 
 import os
 from pathlib import Path
@@ -123,7 +123,7 @@ def test_nothing_is_written_where_a_variable_is_made(path):
 
 
 def test_new_elements_are_zeros_where_hdf5_had_given_up_room(path):
-    """Attributes that are removed leave room, in which small datasets are put."""
+    """Removed attributes leave room, and HDF5 puts small datasets there."""
     with changing(path) as changes:
         for number in range(30):
             hdf5.set_attributes(changes, "", {f"a{number}": "x" * 300})
@@ -138,7 +138,7 @@ def test_new_elements_are_zeros_where_hdf5_had_given_up_room(path):
 
 @pytest.mark.parametrize("is_new", [True, False])
 def test_a_variable_that_h5py_reads_as_another_dtype_is_refused_and_not_left(tmp_path, is_new):
-    """A structure of the fields r and i is a complex number to h5py."""
+    """h5py reads a structure of the fields r and i as a complex number."""
     path = str(tmp_path / "a.h5")
     if not is_new:
         swath.create_file(path).close()
@@ -177,7 +177,7 @@ def test_room_for_what_is_written_next_is_not_written_twice(path):
     with changing(path) as changes:
         made = [hdf5.extend(changes, name, 2, written_from=0) for name in ("large", "small")]
         assert os.path.getsize(path) >= max(described.end for described in made)
-        # A chunk of small rows, which has more than the two, is filled; the others are holes.
+        # A chunk of small rows has room for more than the two, and is filled; the other chunks are holes.
         assert os.stat(path).st_blocks * 512 < 1 << 18
         for described in made:
             assert (described.layout.offsets >= 0).all()

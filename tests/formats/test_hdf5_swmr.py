@@ -1,4 +1,4 @@
-"""HDF5 files that a program writes while others read them (SWMR), and files that say that they are being written."""
+"""HDF5 files that a program writes while others read them (SWMR), and files that are marked as open for writing."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ with h5py.File(path, "w", libver="latest", userblock_size=int(sys.argv[4])) as f
 
 
 class Writer:
-    """A program that has a file open, and writes its rows when it is told to."""
+    """A program that has a file open, and writes its rows on request."""
 
     def __init__(self, path: Path, codec: str, userblock: int) -> None:
         command = [sys.executable, "-c", WRITER, path, codec, str(ROWS), str(userblock)]
@@ -80,7 +80,7 @@ def test_a_file_is_read_right_while_a_program_writes_it_in_swmr_mode(tmp_path: P
             with swath.open(path, "v") as a:
                 found = a[...]
             whole = expected(len(found))
-            late = (found == -1).all(axis=1)  # a row that is there, and not written yet, is the fill value
+            late = (found == -1).all(axis=1)  # an unwritten row reads as the fill value
             np.testing.assert_array_equal(found[~late], whole[~late])
             assert not late[:-1].any()
             seen.append(len(found))

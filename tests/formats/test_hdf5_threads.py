@@ -15,7 +15,7 @@ from tree import HELPERS
 
 PROGRAM = HELPERS / "hdf5_threads.py"
 OPERATIONS = os.environ.get("SWATH_HDF5_THREADS_OPERATIONS", "240")
-"""Of each library and order of imports; 10,000 were done once, also through HDF5 1.14."""
+"""The number for each library and order of imports; once 10,000 were run, also with HDF5 1.14."""
 OLDER = next(iter(sorted(glob.glob("/usr/lib/*/libhdf5_serial.so.103"))), "")
 
 pytest.importorskip("h5py")

@@ -1,4 +1,4 @@
-"""Datasets whose bytes are out of reach are read and written through HDF5's own library."""
+"""Datasets without bytes at known places are read and written through HDF5's own library."""
 
 import os
 
@@ -27,7 +27,7 @@ def path(tmp_path):
 
 
 def make_library_datasets(path):
-    """One dataset of each kind whose bytes are out of reach; returns the reason of each."""
+    """Make one dataset of each kind without bytes at known places; return the reason for each."""
     values = np.arange(63, dtype=">i4").reshape(7, 9)
     with h5py.File(path, "w") as file:
         file.create_dataset("lzf", data=values, chunks=(3, 4), compression="lzf", shuffle=True)
@@ -153,4 +153,4 @@ def test_elements_that_are_not_plain_bytes_are_refused(path):
         with pytest.raises(UnsupportedError, match=f"{name}: "):
             describe(path, name)
         assert contents(path).variables[name].unsupported
-    assert describe(path).variable == "good"  # the only one with numbers
+    assert describe(path).variable == "good"  # the only variable with numbers

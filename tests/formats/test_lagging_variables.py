@@ -1,4 +1,4 @@
-"""Variables that are shorter in the file than their unlimited dimension, and new ones along it, as netCDF has them."""
+"""Variables whose datasets are shorter than their unlimited dimension, and new variables along it, as in netCDF."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SUFFIXES = ("nc3", "nc4", "h5", "zarr")
 
 
 def lagging(path: Path, chunks: tuple[int, int] = (1, 3), **given: Any) -> None:
-    """Along time, which has 6 rows: `a` has all of them, `b` the first 2, `c` none."""
+    """Make variables along time, which has 6 rows: `a` has all of them, `b` the first 2, `c` none."""
     with netCDF4.Dataset(path, "w") as file:
         file.createDimension("time", None)
         file.createDimension("x", 3)
@@ -43,7 +43,7 @@ def by_netcdf(path: Path, name: str) -> list[float]:
 def test_a_row_that_a_lagging_variable_has_no_room_for_is_there_for_netcdf(
     tmp_path: Path, chunks: tuple[int, int], given: dict[str, Any], ranks: int
 ) -> None:
-    """Also where the row lies in a chunk that the file has: the variable is shorter than its chunk."""
+    """The row may lie in a chunk of the file: the variable is then shorter than its chunk."""
     path = tmp_path / "a.nc4"
     lagging(path, chunks, **given)
 
@@ -248,7 +248,7 @@ def test_a_file_of_many_variables_is_surveyed_once(tmp_path: Path) -> None:
         file.createDimension("x", 3)
         for number in range(20):
             file.createVariable(f"v{number}", "f4", ("time", "x")[number % 2 :])[...] = number
-    time.sleep(0.2)  # what was written just now may be written again without another time
+    time.sleep(0.2)  # a file that was changed just now may change again without a new time
     before = _core.hdf5_surveys()
     for number in range(20):
         assert swath.open(path, f"v{number}").dimensions == ("time", "x")[number % 2 :]

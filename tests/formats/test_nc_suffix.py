@@ -1,4 +1,4 @@
-"""A new .nc file is of one format, whoever makes it; an old one stays what it is."""
+"""A new .nc file has the same format in all functions; an old one keeps its format."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_nc3_is_netcdf_classic(tmp_path: Path, maker: str) -> None:
     MAKERS[maker](tmp_path, tmp_path / "made.nc3")
     with netCDF4.Dataset(tmp_path / "made.nc3") as made:
         kept = {"copy of netCDF classic": "NETCDF3_CLASSIC", "copy of some variables": "NETCDF3_64BIT_OFFSET"}
-        assert made.data_model == kept.get(maker, "NETCDF3_64BIT_DATA")  # of a whole file the version is kept
+        assert made.data_model == kept.get(maker, "NETCDF3_64BIT_DATA")  # the copy of a whole file keeps the version
         np.testing.assert_array_equal(made["t"][:], np.arange(3))
 
 

@@ -1,4 +1,4 @@
-"""netCDF classic files that are changed: kills and refusals of the system leave the old file or the new one."""
+"""Changes of netCDF classic files: after kills and failed system calls the old file or the new one is there."""
 
 import contextlib
 import errno
@@ -51,9 +51,9 @@ def test_a_kill_at_any_call_leaves_the_old_file_or_the_new_one(tmp_path, start, 
             changes.commit()
 
     changed(path, netcdf_classic.set_attributes, "", FIRST)
-    first = path.read_bytes()  # which stays where what follows moves data
+    first = path.read_bytes()  # these bytes stay in place when the next change moves data
     after = None
-    for at in itertools.count(-1):  # the first time there is no kill
+    for at in itertools.count(-1):  # the first time without a kill
         path.unlink()
         path.write_bytes(before)
         is_whole = not killed(work, at)
@@ -75,7 +75,7 @@ def test_a_kill_at_any_call_leaves_the_old_file_or_the_new_one(tmp_path, start, 
 
 
 CALLS_REFUSED = {"fchmod": 91, "fdatasync": 75, "ftruncate": 77, "pwrite": 18}
-"""By their numbers on x86-64."""
+"""The numbers of the calls on x86-64."""
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the numbers of system calls are those of x86-64")
@@ -96,7 +96,7 @@ def test_a_change_that_the_system_refuses_leaves_the_file_as_it_was(tmp_path, st
     changed(path, netcdf_classic.set_attributes, "", FIRST)
     before = path.read_bytes()
     child = os.fork()
-    if child == 0:  # the kernel refuses the call for as long as the process lives, also to what takes the change back
+    if child == 0:  # the kernel refuses the call as long as the process lives, also during the undo
         try:
             changes = FileChanges("netcdf-classic", str(path))
             kernels.refuse({CALLS_REFUSED[call]: errno.ENOSPC})
@@ -163,7 +163,7 @@ def test_holes_stay_holes_and_are_not_copied_one_by_one(tmp_path):
                 row = os.pread(file.fileno(), 3, made.layout.offset + record * made.layout.strides[0])
                 assert list(row) == [(3 * record + i) % 100 for i in range(3)]
         assert os.stat(path).st_size > 2**43
-        assert os.stat(path).st_blocks * 512 < 2**23  # in place, zeros are left where bytes were
+        assert os.stat(path).st_blocks * 512 < 2**23  # in place: the old places of moved bytes become zeros
 
 
 def test_what_lies_in_a_gap_is_no_part_of_a_new_variable(tmp_path):
@@ -195,7 +195,7 @@ def test_large_records_move_in_pieces(tmp_path):
 
 @contextlib.contextmanager
 def no_file_longer(size):
-    """The system refuses to make any file longer than that."""
+    """Make the system refuse any file that is longer than `size`."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
     try:

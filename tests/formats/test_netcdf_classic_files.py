@@ -1,4 +1,4 @@
-"""netCDF classic files as a whole: contents beside netCDF4, variables and attributes added, records appended."""
+"""Whole netCDF classic files: contents compared with netCDF4, added variables and attributes, appended records."""
 
 import os
 
@@ -77,7 +77,7 @@ def read_by_scipy(path):
 
 
 class Grown:
-    """A file that is changed step by step, and what it must hold."""
+    """A file that is changed step by step, and its expected content."""
 
     def __init__(self, path, version, rng, is_durable):
         self.path = str(path)
@@ -120,7 +120,7 @@ class Grown:
         write_at(made, self.values[name])
 
     def append(self):
-        """Some records to all variables that grow."""
+        """Append some records to all growing variables."""
         rows = self.records + int(self.rng.integers(1, 4))
         for name in self.grows:
             made = self.change(netcdf_classic.extend, name, rows)
@@ -210,7 +210,7 @@ def test_records_that_are_written_but_not_counted_yet_are_moved_too(tmp_path):
         changed(path, netcdf_classic.add, new_array("a", (0, 3), "i1", unlimited=(True, False)))
         write_at(changed(path, netcdf_classic.extend, "a", 5), np.arange(15).reshape(5, 3))
         made = changed(path, netcdf_classic.add, new_array("b", (0,), "f8", unlimited=(True,)), is_durable=is_durable)
-        assert made.dimensions == ("dim0",)  # the record dimension, which has a name by now
+        assert made.dimensions == ("dim0",)  # the record dimension, which has this name now
         changed(path, netcdf_classic.add, new_array("fixed", (9000,), "f8"), is_durable=is_durable)
         assert netcdf_classic.describe(path, "a").shape == (0, 3)
         changed(path, netcdf_classic.set_length, "dim0", 5)

@@ -1,4 +1,4 @@
-"""Files of random histories, by netCDF's library and by Swath in turns: either reads what both have written.
+"""Files of random histories, written by netCDF's library and by Swath in turns: each reads the data of both.
 
 SWATH_HISTORIES=N runs N of each kind, from the seed SWATH_FIRST_HISTORY on.
 """

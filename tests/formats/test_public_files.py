@@ -1,5 +1,5 @@
-"""Files of other people and other libraries: listed, opened by xarray, copied and verified; values as their own library
-has them."""
+"""Files of other people and other libraries are listed, opened by xarray, copied and verified; their values equal those
+of their own library."""
 
 from __future__ import annotations
 
@@ -66,13 +66,13 @@ LIBRARY: dict[str, Callable[[Path, str], Any]] = {
 }
 ENGINES: dict[str, list[dict[str, Any]]] = {
     "netcdf-classic": [{"engine": "scipy"}, {"engine": "netcdf4"}],
-    "hdf5": [{"engine": "h5netcdf", "phony_dims": "access"}],  # netCDF's library crashes on some
+    "hdf5": [{"engine": "h5netcdf", "phony_dims": "access"}],  # netCDF's library crashes with some files
     "zarr": [{"engine": "zarr"}],
 }
 
 
 def cases() -> list[Any]:
-    """Return a format and what file it is: one that is shipped, or the name of one that is written."""
+    """Return each format with a file: an installed file, or the name of a file that the test writes."""
     found: list[Any] = []
     for kind, written in WRITTEN.items():
         found += [pytest.param(kind, name, id=f"{kind}-{name}") for name in written]
@@ -101,7 +101,7 @@ VARIETIES = ("CDF-1", "CDF-2", "CDF-5", "netCDF-4", "HDF5", "Zarr 2", "Zarr 3", 
 
 
 def test_there_are_ten_files_of_each_format(made: Callable[[str, Any], Path]) -> None:
-    """Written here alone: what installed packages ship comes on top, and what is slow is not counted."""
+    """Only the files that the tests write count: installed files are additional, and slow ones are not counted."""
     found = collections.Counter(variety(made(kind, name)) for kind, written in WRITTEN.items() for name in written)
     assert set(found) == set(VARIETIES)
     assert {name: count for name, count in found.items() if count < 10} == {}
@@ -110,7 +110,7 @@ def test_there_are_ten_files_of_each_format(made: Callable[[str, Any], Path]) ->
 
 
 def _refused(path: Path) -> bool:
-    """Objects are pickled Python, which Swath never reads."""
+    """Return whether the file has objects: these are pickled Python, which Swath never reads."""
     return path.suffix == ".npy" and "objarr" in path.name
 
 
@@ -132,7 +132,7 @@ def test_a_public_file_is_read_as_its_own_library_reads_it(
             if variable is not None and variable.unsupported:
                 continue
             values = (opened[name] if kind != "npy" else opened)[...]
-            # Variables lag behind a dimension of netCDF, which h5py does not know of.
+            # Variables can be shorter than a dimension of netCDF, which h5py does not know.
             library = _by_netcdf4 if str(what).startswith("netcdf4-") else LIBRARY[kind]
             expected = library(path, name)
             assert values.shape == expected.shape
@@ -153,7 +153,7 @@ def test_a_public_file_is_the_data_set_that_xarrays_own_engine_opens(
             with xr.open_datatree(path, **engine) as tree:
                 found.append({node.path: node.to_dataset().load() for node in tree.subtree})
                 break
-        except Exception:  # noqa: BLE001 - the next one may
+        except Exception:  # noqa: BLE001 - the next reader may succeed
             continue
     with xr.open_datatree(path, engine=Engine) as tree:
         own = {node.path: node.to_dataset().load() for node in tree.subtree}
@@ -170,7 +170,7 @@ def test_a_public_file_is_the_data_set_that_xarrays_own_engine_opens(
 
 
 def _is_hard(variable: Any) -> bool:
-    """Return whether not every format has such elements, or such attributes."""
+    """Return whether some formats cannot hold such elements, or such attributes."""
     is_complex = any(np.asarray(value).dtype.kind == "c" for value in variable.attributes.values())
     return bool(variable.unsupported) or variable.dtype is None or variable.dtype.hasobject or is_complex
 

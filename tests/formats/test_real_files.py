@@ -1,5 +1,5 @@
-"""Files of other programs, and files for other programs: what Swath reads is what their own libraries read, what it
-writes they read back, and nothing else in the file changes."""
+"""Files of other programs, and files for other programs: Swath and their own libraries read the same values, these
+libraries read the values that Swath writes, and nothing else in the file changes."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ SMALL = {"window_bytes": 1 << 14, "sieve_bytes": 1 << 13, "domain_bytes_min": 1 
 
 
 def real_file(name: str) -> Path:
-    """A file of the package iris-sample-data."""
+    """Return a file of the package iris-sample-data."""
     return Path(pytest.importorskip("iris_sample_data").__file__).parent / "sample_data" / name
 
 
 def all_stored(path: Path) -> dict[str, np.ndarray]:
-    """Every variable that Swath knows of."""
+    """Return every variable that Swath can read."""
     return {name: stored(path, name) for name in formats.contents(path).variables}
 
 
 def selections(shape: tuple[int, ...]) -> list[Any]:
-    """All of it; and, where there is more than one element, a part with steps and a reversed dimension."""
+    """Return the whole array and, if it has more than one element, a part with steps and a reversed dimension."""
     return [..., (slice(1, None, 2), ..., slice(None, None, -3))[: len(shape) + 1]] if len(shape) > 1 else [...]
 
 
 def check_reads(path: Path, variable: str | None, values: np.ndarray, ranks: int) -> None:
-    """Every method, in a few distributions, reads what the library reads."""
+    """Check that every method, in a few distributions, reads the library's values."""
 
     def work(comm: Any) -> None:
         with swath.open(path, variable, comm=comm) as a:
@@ -62,7 +62,7 @@ def check_reads(path: Path, variable: str | None, values: np.ndarray, ranks: int
 
 
 def element_offsets(path: Path, variable: str | None) -> np.ndarray:
-    """The file offset of every element, by the definition of its layout."""
+    """Return the file offset of every element, by the definition of its layout."""
     description = formats.describe(path, variable)
     layout, shape = description.layout, description.shape
     index = tuple(np.indices(shape)) if shape else ()
@@ -74,7 +74,7 @@ def element_offsets(path: Path, variable: str | None) -> np.ndarray:
 
 
 def new_values(old: np.ndarray, seed: int) -> np.ndarray:
-    """Other values of the same dtype, none of which is what it was."""
+    """Return other values of the same dtype; each differs from the old one."""
     rng = np.random.default_rng(seed)
     if old.dtype.kind == "S":
         return np.where(old == b"x", b"y", b"x").astype(old.dtype)
@@ -84,13 +84,13 @@ def new_values(old: np.ndarray, seed: int) -> np.ndarray:
 
 
 def write_share(path: Path, variable: str | None, comm: Any, values: np.ndarray, d: Distribution, **how: Any) -> None:
-    """One rank's part of writing `values` in place."""
+    """Write one rank's part of `values` in place."""
     with swath.open(path, variable, mode="r+", comm=comm) as a:
         a.write(share(values, d, comm.rank).astype(a.dtype), d, **how)
 
 
 def check_writes(path: Path, variable: str | None, ranks: int) -> None:
-    """Every method writes its elements and no other byte; the library reads them, and all other variables, back."""
+    """Check that every method writes its elements and no other byte; the library reads all variables back."""
     others = all_stored(path)
     name = formats.describe(path, variable).variable
     assert name is not None
@@ -138,7 +138,7 @@ def test_every_variable_of_a_real_file_is_written_in_place(tmp_path: Path, name:
     for variable in formats.contents(path).variables:
         layout = formats.describe(path, variable).layout
         if isinstance(layout, ChunkedLayout) and (layout.offsets < 0).any():
-            # Not stored yet: the library makes room first, and moves metadata about.
+            # It is not stored yet: the library first allocates space, and moves metadata.
             others = all_stored(path)
             new = others[variable] = new_values(others[variable], 1)
             run_ranks(ranks, lambda c, n=variable, v=new: write_share(path, n, c, v, Distribution((), ())))
@@ -215,7 +215,7 @@ def test_chunks_not_yet_stored_read_as_the_fill_value_and_are_written(
         def write(comm: Any, method: str = method, chosen: np.ndarray = chosen) -> None:
             with swath.open(path, "v", mode="r+", comm=comm) as a:
                 a.write(share(chosen, d, comm.rank), d, selection=np.s_[3:7, ::2], method=method)
-                assert same(a[3:7, ::2], chosen)  # the same open array sees where the chunks are now
+                assert same(a[3:7, ::2], chosen)  # the same open array knows the new places of the chunks
 
         run_ranks(ranks, write)
         wanted = expected.copy()
@@ -251,7 +251,7 @@ def virtual(path: Path) -> None:
         file.create_virtual_dataset("v", layout)
 
 
-# How the file is made, what writes it, and what is said of it.
+# The function that makes the file, the writer, and the expected text.
 OUT_OF_REACH: dict[str, tuple[Callable[[Path], Any], str, str]] = {
     "gzip": (hdf5(chunks=(5, 8), compression="gzip"), "chunks", "chunks of 5 by 8, zlib"),
     "shuffled gzip": (

@@ -1,5 +1,5 @@
-"""Names of variables, dimensions, groups and attributes as files have them: with zero bytes behind them, in Latin-1,
-with colons."""
+"""Names of variables, dimensions, groups and attributes as files store them: with trailing zero bytes, in Latin-1, with
+colons."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ h5py = pytest.importorskip("h5py")
 
 
 def classic(path: Path, old: bytes, new: bytes) -> Path:
-    """A file of netCDF4-python's with one of its names replaced by another one of as many bytes, with its padding."""
+    """Write a file by netCDF4-python, and replace one of its names by another of the same length, with its padding."""
     with netCDF4.Dataset(path, "w", format="NETCDF3_CLASSIC") as file:
         file.createDimension("dimension___", 3)
         v = file.createVariable("temperature_", "f4", ("dimension___",))
@@ -45,7 +45,7 @@ FORBIDDEN = {
     "a blank first": " ab",
     "control": "\x01b",
 }
-"""Names that netCDF's library does not make, and reads."""
+"""Names that netCDF's library cannot make, but reads."""
 
 
 @pytest.mark.parametrize("what", NAMES)
@@ -75,7 +75,7 @@ def test_a_variable_of_any_name_is_listed_opened_copied_and_added_to(tmp_path: P
         assert list(file) == [name, "more"]
         assert file[name].attributes["units"] == "degree"
         np.testing.assert_array_equal(file[name][...], [1, 2, 3])
-    if what != "Latin-1":  # which netCDF4-python does not read
+    if what != "Latin-1":  # netCDF4-python does not read Latin-1
         with netCDF4.Dataset(path) as file:
             np.testing.assert_array_equal(file[name][...], [1, 2, 3])
 
@@ -152,7 +152,7 @@ def test_an_hdf5_file_with_names_in_latin_1_is_read_copied_and_added_to(tmp_path
         assert list(group) == ["année".encode("latin-1"), "new", "nouveauté", b"w\xe8"]
         np.testing.assert_array_equal(group[b"w\xe8"], np.arange(1.0, 7).reshape(2, 3))
         assert group[b"w\xe8"].attrs[b"unit\xe9"] == "km"
-        assert len(group[b"w\xe8"].attrs) == 2  # and its scales
+        assert len(group[b"w\xe8"].attrs) == 2  # the second attribute has the scales
         assert group["nouveauté"].dims[0][0].name.endswith("année".encode("latin-1"))
 
 

@@ -1,4 +1,4 @@
-"""Structures of any kind, padded, nested, of mixed byte orders: every format keeps each field, or refuses plainly."""
+"""Structures of any kind, padded, nested, mixed byte orders: every format keeps each field, or gives a clear error."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ REORDERED = np.dtype({"names": ["a", "b"], "formats": ["<i4", ">i2"], "offsets":
 
 @st.composite
 def structures(draw: st.DrawFn, depth: int = 2) -> np.dtype[Any]:
-    """As C programs, packed files and views make them."""
+    """Draw structures like those of C programs, packed files and views."""
     fields: Any = st.sampled_from(LEAVES).map(np.dtype)
     if depth:
         fields = st.one_of(fields, fields, structures(depth=depth - 1))
@@ -59,7 +59,7 @@ def structures(draw: st.DrawFn, depth: int = 2) -> np.dtype[Any]:
 
 
 def values_of(dtype: np.dtype[Any], count: int) -> np.ndarray:
-    """Random bytes in every field, as far as they are values; padding is zero."""
+    """Return random bytes in every field, if they are valid values; padding is zero."""
     values = np.zeros(count, dtype)
     fill(values, np.random.default_rng(count))
     return values
@@ -78,7 +78,7 @@ def fill(values: np.ndarray, dice: np.random.Generator) -> None:
 
 
 def leaves(values: np.ndarray, at: str = "") -> dict[str, tuple[str, bytes]]:
-    """Kind and little-endian bytes of every field, wherever it lies."""
+    """Return kind and little-endian bytes of every field, at any depth."""
     if values.dtype.names is not None:
         return {k: v for name in values.dtype.names for k, v in leaves(values[name], f"{at}.{name}").items()}
     little = values.dtype.newbyteorder("<")
@@ -93,7 +93,7 @@ def opened(path: Path, values: np.ndarray) -> swath.Array:
 
 
 def as_others_read(path: Path, values: np.ndarray) -> np.ndarray | None:
-    """By the format's own reader."""
+    """Return the values by the format's own reader."""
     if path.suffix == ".bin":
         return np.fromfile(path, values.dtype)
     if path.suffix == ".npy":
@@ -143,7 +143,7 @@ def check(path: Path, values: np.ndarray) -> None:
 
 
 def copied(folder: Path, values: np.ndarray, kind: str, source: str) -> None:
-    """Copies keep every value, as the dtype is, packed, and in the other byte order."""
+    """Check that copies keep every value: as the dtype is, packed, and in the other byte order."""
     path = folder / f"source-{FORMATS[source]}"
     try:
         with swath.create(path, values.shape, values.dtype, format=source) as a:
@@ -174,7 +174,7 @@ def chunks(kind: str) -> Any:
 
 
 def padding_is_zero(values: np.ndarray) -> bool:
-    """What memory held before is none of the file's business."""
+    """Return whether the padding is zero: a file must not contain old bytes of memory."""
     raw = np.frombuffer(bytearray(values.tobytes()), values.dtype)
     blank(raw)
     return not any(raw.tobytes())
@@ -235,14 +235,14 @@ def test_zarr_reads_the_fields_of_a_padded_structure(tmp_path: Path) -> None:
     values = values_of(ALIGNED, 9)
     with swath.create(tmp_path / "a.zarr", 9, ALIGNED, format="zarr:v2") as a:
         a.write(values)
-    found = zarr.open_array(tmp_path / "a.zarr", mode="r")[...]  # padding is a field of raw bytes there
+    found = zarr.open_array(tmp_path / "a.zarr", mode="r")[...]  # zarr-python has a field of raw bytes for padding
     assert leaves(found[["a", "b"]]) == leaves(values)
 
 
 @pytest.mark.parametrize("align", [False, True])
 @pytest.mark.not_by_library("zarr reads no arrays in structures")
 def test_strings_of_h5py_in_a_structure_can_be_stored_everywhere(tmp_path: Path, align: bool) -> None:
-    """h5py notes their character set in the dtype, and NumPy puts that into the list of fields."""
+    """h5py notes the character set in the dtype, and NumPy adds this note to the list of fields."""
     dtype = np.dtype([("s", "S3"), ("n", [("t", "S2"), ("x", "<f8")], (2,))], align=align)
     values = values_of(dtype, 12)
     with h5py.File(tmp_path / "a.h5", "w") as file:
@@ -259,7 +259,7 @@ def test_strings_of_h5py_in_a_structure_can_be_stored_everywhere(tmp_path: Path,
 
 @pytest.mark.parametrize("endian", ["little", "big"])
 def test_the_byte_order_of_a_chunk_is_that_of_every_field(tmp_path: Path, endian: str) -> None:
-    """Zarr's version 3, data type `struct`; so are its fill values, one a field."""
+    """Zarr version 3 has the data type `struct`, and one fill value for each field."""
     inner = {"name": "struct", "configuration": {"fields": [{"name": "x", "data_type": "int16"}]}}
     fields = [{"name": "a", "data_type": "float64"}, {"name": "n", "data_type": inner}]
     metadata = {

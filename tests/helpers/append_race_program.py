@@ -1,9 +1,9 @@
-"""One of several processes that append to one file in turn, each by several threads of one handle.
+"""One of several processes that append to one file in turn, each with several threads of one handle.
 
     python append_race_program.py PATH PROCESS RECORDS
 
-Each thread appends so many records, some each time that the file is open; what is refused, because another process
-changes the file, or has changed it since it was opened, is appended the next time. A record says who has appended it.
+Each thread appends a number of records, some in each period in which the file is open. If another process changes the
+file, or has changed it since the open, an append is refused, and is repeated later. A record identifies its writer.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ REFUSALS = (errno.EAGAIN, errno.ESTALE)
 
 
 def number_of(process: int, thread: int, record: int) -> float:
-    """Return what a record holds: no other one holds the same."""
+    """Return the content of a record: it is unique."""
     return float(1_000_000 * process + 100_000 * thread + record)
 
 
 class Appending:
-    """A thread that appends, over all the times that the file is open."""
+    """A thread that appends, over all periods in which the file is open."""
 
     def __init__(self, process: int, thread: int, records: int) -> None:
         self.process, self.thread, self.records = process, thread, records
@@ -36,7 +36,7 @@ class Appending:
         self.error: BaseException | None = None
 
     def append_some(self, array: swath.Array) -> None:
-        """Append until it is refused, or enough for now."""
+        """Append until an append is refused, or until there are enough for now."""
         try:
             for _ in range(min(RECORDS_AT_ONCE, self.records - self.appended)):
                 array.append(np.full(5, number_of(self.process, self.thread, self.appended)))
@@ -49,7 +49,7 @@ class Appending:
 
 
 def open_once(path: str, all_of_them: list[Appending]) -> None:
-    """Let all threads append some, by one handle."""
+    """Let all threads append some records by one handle."""
     with swath.open_file(path, mode="r+") as file:
         array = file["t"]
         threads = [threading.Thread(target=one.append_some, args=(array,)) for one in all_of_them]

@@ -1,8 +1,8 @@
-"""Three iterations over 128 MiB of batches of 1 MiB, half of them on disk, and the memory that they took at the peak.
+"""Runs three iterations over 128 MiB of batches of 1 MiB, half of them on disk, and measures their peak memory.
 
     python balanced_memory_program.py PATH MEMORY
 
-Prints JSON: bytes above those before, batches read and taken from memory in the last iteration.
+Prints JSON: the bytes above those before, and the batches read and taken from memory in the last iteration.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Every copy of a test is also verified by the libraries of its formats: what they tell is what the copy has said.
+"""Every copy of a test is also verified by the libraries of its formats: the copy must have listed all differences.
 
-`conftest.py` asks for it in all tests, and programs that copy in processes of their own ask for it themselves. A copy
-whose source or target has no library of its own (raw files, pools) is left alone, and so is one whose values change
-(a dtype that does not hold all of them).
+`conftest.py` uses it in all tests, and programs that copy in separate processes use it themselves. A copy whose source
+or target has no library (raw files, pools) is not verified, nor is one whose values change (a dtype that cannot hold
+all of them).
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ import swath
 from swath.ranks.ranks import ranks_of
 
 READ_BY = {"hdf5": ("h5py", "netCDF4"), "netcdf-classic": ("netCDF4",), "zarr": ("zarr",), "npy": ("numpy",)}
-"""By format: the libraries that read it."""
+"""The libraries that read each format."""
 OF_ONE_ARRAY = ("target_variable", "dtype")
 BY_NAME_OR_NUMBER = ("axes", "order", "chunks", "shards")
-"""What is for all variables where it names dimensions, and for one array else."""
+"""With names of dimensions these apply to all variables, otherwise to one array."""
 
 Pair = tuple[str | None, str | None, tuple[int, ...] | None]
-"""A variable of the source, what it is called in the target, and which of its dimensions that one has."""
+"""A variable of the source, its name in the target, and the order of its dimensions there."""
 
 
 def verified(copy: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `swath.copy` that fails, on all ranks, where a library finds what the copy has not told of."""
+    """Return `swath.copy` that fails, on all ranks, if a library finds a difference that the copy did not list."""
 
     @functools.wraps(copy)
     def copied(source: Any, target: Any, **how: Any) -> Any:
@@ -46,7 +46,7 @@ def verified(copy: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def check(source: Any, target: Any, copied: Any, how: dict[str, Any]) -> None:
-    """Assert that libraries find source and target equal, but for what the copy said that it left out."""
+    """Assert that libraries find source and target equal, except for what the copy listed."""
     if isinstance(source, swath.Array):
         source, how = source.path, {**how, "variable": source.variable or None}
     if not (is_read_by_a_library(source) and is_read_by_a_library(target)):
@@ -65,12 +65,12 @@ def is_read_by_a_library(path: Any) -> bool:
     try:
         os.fsdecode(path).encode()
     except UnicodeEncodeError:
-        return False  # netCDF4 opens no name that is not UTF-8
+        return False  # netCDF4 cannot open a name that is not UTF-8
     return is_local and bool(libraries) and all(importlib.util.find_spec(name) is not None for name in libraries)
 
 
 def is_of_one_array(source: Any, target: Any, how: dict[str, Any]) -> bool:
-    """Return whether one array alone was copied, as numbers of its dimensions, or its name or dtype, say."""
+    """Return whether a single array was copied: with numbers of its dimensions, or its name or dtype."""
     if "npy" in map(swath.formats.recognised, (source, target)) or isinstance(how.get("variable"), str):
         return True
     if any(how.get(name) is not None for name in OF_ONE_ARRAY):
@@ -79,12 +79,12 @@ def is_of_one_array(source: Any, target: Any, how: dict[str, Any]) -> bool:
 
 
 def names_dimensions(value: Any) -> bool:
-    """Return whether an argument says something of all variables: by names, or "C" and "F"."""
+    """Return whether an argument applies to all variables: names, or "C" and "F"."""
     return isinstance(value, dict | str) or (np.iterable(value) and all(isinstance(one, str) for one in value))
 
 
 def pairs(source: Any, target: Any, how: dict[str, Any]) -> Iterator[Pair]:
-    """Return which variables are copies of which, those whose values may have been changed left out."""
+    """Return the variables and their copies, without those whose values may have changed."""
     axes = how.get("axes")
     if is_of_one_array(source, target, how):
         variable = how.get("variable")
@@ -106,14 +106,14 @@ def pairs(source: Any, target: Any, how: dict[str, Any]) -> Iterator[Pair]:
 
 
 def turned(dimensions: tuple[str, ...], axes: Any) -> tuple[int, ...] | None:
-    """Return the places of dimensions when those that `axes` names take this order, and the others stay."""
+    """Return the order of dimensions, if those in `axes` take this order, and the others stay."""
     named = iter([one for one in axes if one in dimensions])
     places = tuple(dimensions.index(next(named)) if one in axes else place for place, one in enumerate(dimensions))
     return places or None
 
 
 def check_files(source: Any, target: Any, copied: Any, how: dict[str, Any]) -> None:
-    """Assert that libraries find both files equal, but for what the copy said that it left out."""
+    """Assert that libraries find both files equal, except for what the copy listed."""
     found = swath.verify(source, target, by_library=True)
     if isinstance(found, swath.Comparison):
         assert found, f"by the libraries of {source} and {target}: {found}"
@@ -129,12 +129,12 @@ def check_files(source: Any, target: Any, copied: Any, how: dict[str, Any]) -> N
 
 
 def linked(path: Any) -> list[tuple[str, Any]]:
-    """Return the variables that are other names of one: Swath and a library may call it by either."""
+    """Return the variables with several names: Swath and a library may use different ones."""
     return [(name, one) for name, one in swath.formats.contents(path).variables.items() if one.same_as]
 
 
 def is_told(words: str, said: str, excluded: Any) -> bool:
-    """Return whether a difference is about what the copy has named."""
+    """Return whether a difference is about something that the copy listed."""
     subject = words.removeprefix("only in the first: ").removeprefix("type ")
     names = [part.strip() for part in subject.replace(",", ":").split(":")]
     attribute = next((name for name in names if name.startswith("attribute ")), None)

@@ -1,6 +1,6 @@
-"""Random requests, and what NumPy says they must give: shared by the simulated and the MPI property tests.
+"""Random requests, and their expected results by NumPy: shared by the simulated and the MPI property tests.
 
-A case is made from a `random.Random`, so that hypothesis can draw (and shrink) it and MPI ranks can all make the same
+A case is made from a `random.Random`, so that hypothesis can draw (and shrink) it, and all MPI ranks can make the same
 one from a seed.
 """
 
@@ -35,7 +35,7 @@ TUNINGS: tuple[dict[str, int], ...] = (
 
 @dataclass
 class Case:
-    """One array in one file, one selection, and who holds what of it."""
+    """One array in one file, one selection, and the ranks' shares."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
@@ -50,14 +50,14 @@ class Case:
     methods: tuple[str, ...] = METHODS
 
     def values(self, salt: int = 0) -> np.ndarray:
-        """The array's elements: random bytes of its dtype."""
+        """Return the array's elements: random bytes of its dtype."""
         count = int(np.prod(self.shape)) * self.dtype.itemsize
         data = np.random.default_rng([self.seed, salt]).integers(0, 256, count, dtype=np.uint8)
         return data.view(self.dtype).reshape(self.shape) if count else np.zeros(self.shape, self.dtype)
 
 
 def make_case(rng: random.Random, ranks: int, *, layouts: tuple[str, ...] = ("raw", "npy", "netcdf", "hdf5")) -> Case:
-    """A random case for `ranks` ranks."""
+    """Return a random case for `ranks` ranks."""
     ndim = rng.randint(0, 5)
     limit = {0: 1, 1: 200, 2: 24, 3: 10, 4: 6, 5: 5}[ndim]
     shape = tuple(
@@ -129,7 +129,7 @@ def random_distribution(rng: random.Random, shape: tuple[int, ...], ranks: int) 
 
 
 def random_boxes(rng: random.Random, shape: tuple[int, ...], ranks: int) -> list[list[Any]]:
-    """Boxes that do not overlap, several a rank or none: cells of a random grid, dealt out and partly left out."""
+    """Return boxes that do not overlap, several or none per rank: cells of a random grid, some of them unused."""
     cuts = [sorted({0, n, *(rng.randint(0, n) for _ in range(2))}) for n in shape]
     cells: list[tuple[list[int], list[int]]] = [([], [])]
     for cut in cuts:
@@ -144,7 +144,7 @@ def random_boxes(rng: random.Random, shape: tuple[int, ...], ranks: int) -> list
 
 
 def make_file(case: Case, folder: Path) -> dict[str, Any]:
-    """Writes the case's array by other means than Swath; returns the arguments that open it."""
+    """Write the case's array without Swath; return the arguments that open it."""
     rng = random.Random(case.seed)
     values = case.values()
     ndim = len(case.shape)
@@ -175,7 +175,7 @@ def make_file(case: Case, folder: Path) -> dict[str, Any]:
 
 
 def make_netcdf(case: Case, values: np.ndarray, folder: Path, rng: random.Random) -> Path:
-    """A classic file in which the variable stands among others, of records or not."""
+    """Make a classic file with the variable among others, with records or without."""
     import netCDF4
 
     path = folder / "a.nc"
@@ -205,7 +205,7 @@ def bytes_of(path: Path | str) -> bytes:
 
 
 def element_offsets(path: Path | str, variable: str | None, **described: Any) -> np.ndarray:
-    """The file offset of every element, one by one from the layout: the naive way."""
+    """Return the file offset of every element, one by one from the layout."""
     description = formats.describe(path, variable, **described)
     layout = description.layout
     if isinstance(layout, StridedLayout):
@@ -228,7 +228,7 @@ def element_offsets(path: Path | str, variable: str | None, **described: Any) ->
 
 
 def share(case: Case, array: np.ndarray, rank: int) -> list[np.ndarray]:
-    """What NumPy gives `rank`: the reference."""
+    """Return the share of `rank` by NumPy: the reference."""
     if case.boxes is not None:
         return [array[tuple(slice(b, e) for b, e in zip(*box, strict=False))] for box in case.boxes[rank]]
     assert case.distribution is not None
@@ -239,24 +239,24 @@ def share(case: Case, array: np.ndarray, rank: int) -> list[np.ndarray]:
 
 
 def holds(case: Case, rank: int) -> bool:
-    """Whether a rank holds the one element of an array without dimensions."""
+    """Return whether a rank has the one element of an array without dimensions."""
     return case.distribution is None or bool(case.distribution._core.holds(rank))
 
 
 def strided_like(part: np.ndarray, rng: random.Random) -> np.ndarray:
-    """Memory of the part's shape that is neither packed nor in C order, surrounded by other bytes."""
+    """Return memory of the part's shape that is neither packed nor in C order, surrounded by other bytes."""
     padded = np.zeros([2 * n + 3 for n in part.shape], dtype=part.dtype, order=rng.choice("CF"))
     picks = (slice(1, 1 + 2 * n, 2) if rng.random() < 0.5 else slice(1, 1 + n) for n in part.shape)
     return padded[(..., *picks)]
 
 
 def who(case: Case, rank: int) -> Any:
-    """What rank passes to read and write."""
+    """Return the distribution argument of a rank for read and write."""
     return swath.Boxes(case.boxes[rank]) if case.boxes is not None else case.distribution
 
 
 def check_reads(case: Case, opened: dict[str, Any], comm: Any, rank: int) -> None:
-    """Every method reads what NumPy reads. Collective."""
+    """Check that every method reads what NumPy reads. Collective."""
     expected = share(case, case.values(), rank)
     with swath.open(**opened, comm=comm) as a:
         assert a.shape == case.shape
@@ -277,7 +277,7 @@ def check_reads(case: Case, opened: dict[str, Any], comm: Any, rank: int) -> Non
 
 
 def check_writes(case: Case, opened: dict[str, Any], comm: Any, rank: int, barrier: Any, first: bool) -> None:
-    """Every method writes exactly the request's bytes: the whole file is compared, gaps byte for byte. Collective."""
+    """Check that every method writes exactly the request's bytes: the whole file is compared, also gaps. Collective."""
     path = opened["path"]
     described = {k: v for k, v in opened.items() if k not in ("path", "variable")}
     offsets = element_offsets(path, opened.get("variable"), **described)
@@ -313,7 +313,7 @@ def check_writes(case: Case, opened: dict[str, Any], comm: Any, rank: int, barri
 
 
 def check_redistribution(case: Case, comm: Any, rank: int, rng: random.Random) -> None:
-    """Memory to memory equals NumPy. Collective."""
+    """Check that memory to memory equals NumPy. Collective."""
     if case.distribution is None:
         return
     values = case.values()

@@ -48,12 +48,12 @@ def rados(*arguments: str, conf: str = CONF) -> str:
 
 
 def admin_sockets() -> list[Path]:
-    """Of the OSDs of the cluster, as tools/ceph.sh lays them."""
+    """Return the admin sockets of the cluster's OSDs, in the folders of tools/ceph.sh."""
     return sorted((Path(CONF).parent / "run").glob("osd.*.asok"))
 
 
 def ask_daemon(admin_socket: Path, prefix: str, **arguments: object) -> Any:
-    """What a daemon answers on its admin socket. A question ends with NUL, an answer begins with its length."""
+    """Return a daemon's answer on its admin socket. A question ends with NUL, an answer begins with its length."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(20)
         connection.connect(str(admin_socket))
@@ -70,9 +70,9 @@ COUNTED = ("op", "op_r", "op_w", "op_rw", "op_in_bytes", "op_out_bytes")
 
 
 def osd_counters() -> dict[str, int]:
-    """What all OSDs together have counted since they began: operations of clients, their bytes, bytes on the wire.
+    """Return the sum of all OSDs' counters since their start: operations of clients, their bytes, bytes on the network.
 
-    An OSD answers a write before it counts it: they are asked until they say the same twice.
+    An OSD answers a write before it counts it: repeat until two results are equal.
     """
     last: dict[str, int] = {}
     for _ in range(100):
@@ -93,7 +93,7 @@ def osd_counters() -> dict[str, int]:
 
 
 class Cluster:
-    """A cluster of a test's own, whose daemons it may kill."""
+    """A test's own cluster, whose daemons the test may kill."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -116,7 +116,7 @@ class Cluster:
         raise AssertionError(self.run("osd", "stat"))
 
     def run(self, *arguments: str) -> str:
-        """`ceph …` in it."""
+        """Run `ceph …` in the cluster."""
         done = subprocess.run(
             ["ceph", "--conf", self.conf, *arguments], capture_output=True, text=True, timeout=60, check=False
         )

@@ -1,4 +1,4 @@
-"""Changes that tests make, kill and take back."""
+"""Changes that tests make, kill and undo."""
 
 import os
 import random
@@ -15,25 +15,25 @@ def content(path):
 
 
 def after_kill(work):
-    """Do `work` in a child that is killed then."""
+    """Run `work` in a child, and kill the child afterwards."""
 
     def end():
         kept.append(work())
         os.kill(os.getpid(), signal.SIGKILL)
 
-    kept = []  # what it has open stays so
+    kept = []  # its files stay open
     assert killed(end, -1)
 
 
 def overwrite(changes, offset, data):
-    """As whoever changes a file does it: what is there is kept before."""
+    """Overwrite bytes as a program does: their old content is kept first."""
     with open(changes.path, "r+b", buffering=0) as file:
         changes.keep(file.fileno(), offset, len(data))
         os.pwrite(file.fileno(), data, offset)
 
 
 def transaction(changes, number):
-    """A few changes, here and there and behind the end, the same ones for the same number."""
+    """Make a few changes, in the file and after its end; each number always gives the same ones."""
     chance = random.Random(number)
     changes.begin()
     for _ in range(3):

@@ -1,4 +1,4 @@
-"""Random requests of coded chunks: what is read is what NumPy gives, and what it takes is what the plan says.
+"""Random requests of coded chunks: the values equal NumPy's, and the counters equal the plan's.
 
 Shared by the simulated and the MPI property tests.
 """
@@ -42,7 +42,7 @@ def make_coded_case(rng: random.Random, ranks: int) -> Case:
 
 
 def make_coded_file(case: Case, folder: Path) -> tuple[Path, np.ndarray]:
-    """Store a part of the case's values, so that some chunks are not stored; return the file and what it holds."""
+    """Store some of the case's values, so that some chunks are missing; return the file and its values."""
     rng = random.Random(case.seed)
     chunks = tuple(rng.randint(1, 8) for _ in case.shape)
     written = tuple(slice(0, rng.choice([n, rng.randint(0, n)])) for n in case.shape)
@@ -89,7 +89,7 @@ def check_chunks(case: Case, path: Path, values: np.ndarray, comm: Any) -> None:
 
 
 def check_counts(plan: swath.Plan, counters: swath.Counters, rank: int, names: tuple[str, ...]) -> None:
-    """What one rank's plan says, under these names, is what was counted."""
+    """Check that these counters of one rank equal its plan."""
     cost = plan.cost("chunks", rank)
     assert cost["exact"]
     assert {name: cost[name] for name in names} == {name: getattr(counters, name) for name in names}

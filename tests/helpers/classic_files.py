@@ -1,4 +1,4 @@
-"""What tests of netCDF classic files share: files to start with, changes of them, and what must be in them."""
+"""Shared by tests of netCDF classic files: initial files, changes of them, and their expected contents."""
 
 import os
 
@@ -18,7 +18,7 @@ TYPES = {"CDF-1": CLASSIC_TYPES, "CDF-2": CLASSIC_TYPES, "CDF-5": [*CLASSIC_TYPE
 
 
 def new_array(variable, shape, dtype, **more):
-    """What `create` makes of its arguments."""
+    """Return the array that `create` makes of its arguments."""
     more = {"fill": None, "dimensions": None, "attributes": {}, "flavour": None, **more}
     return NewArray(shape, np.dtype(dtype), tuple(range(len(shape))), variable=variable, **more)
 
@@ -29,7 +29,7 @@ def random_values(rng, shape, dtype):
 
 
 def assert_same_attributes(found, expected):
-    """Names, types and values; `expected` as netCDF4 tells them."""
+    """Compare names, types and values; `expected` is netCDF4's result."""
     assert list(found) == list(expected)
     for key, value in expected.items():
         assert type(found[key]) is type(value), key
@@ -57,7 +57,7 @@ def assert_contents_are_those_of_netcdf4(path):
 
 
 def some_attributes(rng, types):
-    """A text, and of each type one value and several."""
+    """Return a text, and one and several values of each type."""
     attributes = {"text": "°C"}
     for dtype in types:
         if dtype != "S1":
@@ -67,7 +67,7 @@ def some_attributes(rng, types):
 
 
 def values_at(description):
-    """What the described bytes of the file are, by NumPy alone; bytes behind its end are zeros."""
+    """Return the values at the described bytes of the file, by NumPy alone; bytes after its end are zeros."""
     raw = np.fromfile(description.path, np.uint8)
     if raw.size < description.end:
         raw = np.concatenate([raw, np.zeros(description.end - raw.size, np.uint8)])
@@ -77,7 +77,7 @@ def values_at(description):
 
 
 def write_at(description, values, first=0):
-    """Write rows, or all of a variable, where the description says."""
+    """Write rows, or a whole variable, at the described bytes."""
     values = np.asarray(values, description.dtype)
     with open(description.path, "r+b") as file:
         if not any(description.unlimited):
@@ -137,7 +137,7 @@ FIRST = {"first": "changed before"}
 
 
 def start_with_room(path):
-    """As `start_with_records`, by Swath, which leaves room behind the header and the fixed variables."""
+    """Like `start_with_records`, but by Swath, which leaves space after the header and the fixed variables."""
     made = start_with_records(path)
     path.unlink()
     netcdf_classic.start(str(path), None)
@@ -179,7 +179,7 @@ def carry_out(changes, what):
 
 
 def steps_of(start):
-    """What can be done to a file of those that `STARTS` make."""
+    """Return the possible changes of a file of `STARTS`."""
     return [w for w in [*ADDED, *ATTRIBUTES, "records"] if start is not start_without_records or w not in UNLIMITED]
 
 

@@ -1,4 +1,4 @@
-"""Code blocks of documents: found in the Markdown, and run as a reader would type them.
+"""Finds code blocks in the Markdown of documents, and runs them as a reader types them.
 
     python code_blocks.py DOCUMENT
 

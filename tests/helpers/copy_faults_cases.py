@@ -32,7 +32,7 @@ def names(folder: Path) -> set[str]:
 
 
 def start(folder: Path, target: str = "b.npy", **options: Any) -> subprocess.Popen[bytes]:
-    """A copy of a.npy in a process of its own."""
+    """Start a copy of a.npy in a separate process."""
     command = [sys.executable, str(HELPERS / "copy_program.py"), "run"]
     command += [str(folder / "a.npy"), str(folder / target), json.dumps(options)]
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(HELPERS), *sys.path])}
@@ -40,14 +40,14 @@ def start(folder: Path, target: str = "b.npy", **options: Any) -> subprocess.Pop
 
 
 def writes_of(folder: Path) -> int:
-    """How many a whole copy makes."""
+    """Return the number of writes of a whole copy."""
     how = {key: value for key, value in OPTIONS.items() if key != "checkpoint_bytes"}
     anew: dict[str, Any] = {"overwrite": True, "resume": False}
     return swath.explain_copy(folder / "a.npy", folder / "b.npy", **anew, **how).plan.passes[0].write_requests
 
 
 def interrupted(folder: Path, **options: Any) -> str:
-    """A copy that finds the disk full after half of its writes and some checkpoints; what it said."""
+    """Run a copy that finds the disk full after half of its writes and some checkpoints; return its message."""
     writes = writes_of(folder)
     with pytest.raises(swath.StoreError) as raised:
         swath.copy(folder / "a.npy", folder / "b.npy", engine=f"fault:write@{writes // 2}=ENOSPC", **OPTIONS, **options)

@@ -1,6 +1,6 @@
-"""A copy in a process of its own, to be killed or measured: run as a program by test_copy_faults.py and others.
+"""A copy in a separate process, to be killed or measured: test_copy_faults.py and others run it as a program.
 
-A copy that comes to its end is verified by the libraries of its formats.
+A complete copy is verified by the libraries of its formats.
 
 python copy_program.py run SOURCE TARGET JSON        copies with the options in JSON; "passes": 2 forces two passes
 python copy_program.py memory SOURCE TARGET JSON     the same, and prints how much memory it took, as JSON
@@ -24,15 +24,15 @@ from swath.copying import plan as planning
 
 
 def force_two_passes() -> None:
-    """Whatever they cost."""
+    """Use two passes at any cost."""
     planning.SECOND_PASS_PAYS = 1e9
     planning._gain_max = lambda *_: math.inf
 
 
 def measured(source: str, target: str, options: dict[str, Any]) -> dict[str, Any]:
-    """Peak memory beside the idle interpreter, which has copied something small before.
+    """Return the peak memory above that of the idle interpreter, which has made a small copy before.
 
-    The peak is that of all resident memory; pages of files that are mapped are those of libraries, loaded before.
+    The peak includes all resident memory; pages of mapped files belong to libraries, which were loaded before.
     """
     small, copied = Path(f"{target}.small.npy"), Path(target).with_stem("small")
     np.save(small, np.zeros((64, 64)))

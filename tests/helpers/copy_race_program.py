@@ -1,4 +1,4 @@
-"""One of several processes that copy to one target again and again: run as a program by test_copy_meets_others.py.
+"""One of several processes that copy to one target again and again: test_copy_meets_others.py runs it as a program.
 
 python copy_race_program.py FOLDER NUMBER SECONDS     prints, as JSON, how many copies were complete, refused, and wrong
 """
@@ -19,7 +19,7 @@ import swath
 
 
 def is_whole(target: Path) -> bool:
-    """Whether all of the file is of one source, whose values are all the same."""
+    """Return whether the whole file comes from one source, whose values are all the same."""
     try:
         values = np.load(target)
     except (EOFError, OSError, ValueError):
@@ -28,7 +28,7 @@ def is_whole(target: Path) -> bool:
 
 
 def lock_late(dice: random.Random) -> None:
-    """Between opening a file and locking it time goes by, in which others complete their copies."""
+    """Wait between the open of a file and its lock, so that others can complete their copies."""
     flock = fcntl.flock
 
     def late(descriptor: int, how: int) -> None:
@@ -39,7 +39,7 @@ def lock_late(dice: random.Random) -> None:
 
 
 def race(folder: Path, number: int, seconds: float) -> dict[str, Any]:
-    """Copies, and looks at the target each time that a copy says that it is complete."""
+    """Copy repeatedly, and check the target after each complete copy."""
     source, target = folder / f"{number}.npy", folder / "b.npy"
     np.save(source, np.full((200, 160), 1.0 + number))
     dice = random.Random(number)

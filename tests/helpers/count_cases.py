@@ -1,7 +1,8 @@
-"""Requests on files of every layout, with what each rank's counters said and what the plan had said.
+"""Requests on files of every layout, with the counters of each rank and those of the plan.
 
-As a program (`python count_cases.py FOLDER ENGINE SEED...`) it brackets every operation with marks that whoever
-watches its system calls can see, and prints the counters as JSON: see test_kernel_counts.py.
+As a program (`python count_cases.py FOLDER ENGINE SEED...`) it puts marks before and after every operation, which a
+tracer
+of its system calls can see, and prints the counters as JSON: see test_kernel_counts.py.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ Record = dict[str, Any]
 
 
 class NoMarks:
-    """Nobody watches."""
+    """Marks for a run without a tracer."""
 
     def begin(self, number: int) -> None:
         """Operation `number` begins."""
@@ -40,7 +41,7 @@ class NoMarks:
 
 
 class FileMarks:
-    """Marks that a tracer of pread and pwrite sees: a write to a file of that name."""
+    """Marks for a tracer of pread and pwrite: a write to a file of that name."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -58,7 +59,7 @@ class FileMarks:
 
 
 class TraceMarks:
-    """Marks in the kernel's own trace."""
+    """Marks in the kernel's trace."""
 
     def __init__(self, tracing: Path) -> None:
         self._descriptor = os.open(tracing / "trace_marker", os.O_WRONLY)
@@ -71,7 +72,7 @@ class TraceMarks:
 
 
 def spread_case(layout: str, ranks: int, seed: int) -> Case:
-    """A case of this layout with something to do."""
+    """Return a case of this layout that is not empty."""
     rng = random.Random(seed)
     while True:
         case = make_case(rng, ranks, layouts=(layout,))
@@ -80,7 +81,7 @@ def spread_case(layout: str, ranks: int, seed: int) -> Case:
 
 
 def execute(case: Case, opened: dict[str, Any], engine: str, marks: Any, first: int) -> list[Record]:
-    """Reads and writes the case by every method; a record an operation and rank."""
+    """Read and write the case by every method; return a record for each operation and rank."""
     operations = [(write, method) for write in (False, True) for method in METHODS]
     records: list[Record] = []
 
@@ -125,14 +126,14 @@ def execute(case: Case, opened: dict[str, Any], engine: str, marks: Any, first: 
 
 
 def cases(seeds: list[int]) -> Iterator[Case]:
-    """A case of each layout a seed."""
+    """Yield a case of each layout for each seed."""
     for seed in seeds:
         for number, layout in enumerate(LAYOUTS):
             yield spread_case(layout, 1 + (seed + number) % 4, seed)
 
 
 def main() -> None:
-    """Carries out cases in the folder; prints the records."""
+    """Execute cases in the folder; print the records."""
     folder, engine = Path(sys.argv[1]), sys.argv[2]
     marks: Any = TraceMarks(Path(os.environ["TRACING"])) if "TRACING" in os.environ else FileMarks(folder)
     records: list[Record] = []

@@ -1,6 +1,6 @@
-"""A request that breaks at a chosen step, and what every rank must then see: for the simulated and the MPI fault tests.
+"""A request with a fault at a chosen step, and what every rank must see: for the simulated and the MPI fault tests.
 
-Each case breaks one attempt of one step (read, write, lock) of one rank's engine, or of all, see
+In each case one attempt of one step (read, write, lock) fails, on one rank's engine or on all, see
 core/store/fault/fault.h. The reference is computed element by element with NumPy.
 """
 
@@ -45,22 +45,22 @@ class Scene:
     shape: tuple[int, int] = (10, 12)
 
     def distribution(self, ranks: int) -> swath.Distribution:
-        """Pairs of columns, dealt out: every rank has elements all over the file."""
+        """Return pairs of columns, distributed cyclically: every rank has elements all over the file."""
         return swath.Distribution((swath.Whole(), swath.Cyclic(2)), grid=(1, ranks))
 
     def values(self, salt: int) -> np.ndarray:
-        """The array's elements; two salts have no byte in common at the same place."""
+        """Return the array's elements; for two salts, the bytes differ at every position."""
         count = self.shape[0] * self.shape[1] * DTYPE.itemsize
         random = np.random.default_rng(1).integers(0, 256, count, dtype=np.uint8)
         return (random + np.uint8(salt * 85)).view(DTYPE).reshape(self.shape)
 
     def share(self, array: np.ndarray, ranks: int, rank: int) -> np.ndarray:
-        """What NumPy gives `rank` of the selected array."""
+        """Return the share of `rank` in the selected array by NumPy."""
         selected = array[self.selection]
         return selected[np.ix_(*self.distribution(ranks).indices(selected.shape, rank))]
 
     def file(self) -> bytes:
-        """The file as it is at first."""
+        """Return the initial file."""
         noise = np.random.default_rng(2).integers(0, 256, HEADER + TAIL, dtype=np.uint8).tobytes()
         return noise[:HEADER] + self.values(0).tobytes() + noise[HEADER:]
 
@@ -107,7 +107,7 @@ SCENES = {
 
 @dataclass(frozen=True)
 class Break:
-    """What breaks: attempt number `attempt` of `step`, on these ranks."""
+    """The fault: attempt number `attempt` of `step`, on these ranks."""
 
     step: str
     attempt: int
@@ -115,7 +115,7 @@ class Break:
     ranks: tuple[int, ...]
 
     def engine(self, rank: int, kind: str) -> str:
-        """The engine that `rank` opens."""
+        """Return the engine for `rank`."""
         rule = f"{self.step}@{self.attempt}={self.what}," if rank in self.ranks else ""
         return f"fault:{rule}engine={kind}"
 
@@ -126,32 +126,32 @@ class Break:
 
 
 def breaks(counts: Sequence[dict[str, int]], whats: dict[str, tuple[str, ...]]) -> Iterator[Break]:
-    """Every attempt of every step, on each rank alone and on all; `counts`: attempts of each rank without a fault."""
+    """Yield every attempt of every step, on each rank and on all; `counts`: attempts of each rank without a fault."""
     ranks = range(len(counts))
     for step in STEPS:
         for what in whats[step]:
             for rank in ranks:
                 for attempt in range(counts[rank][step]):
                     yield Break(step, attempt, what, (rank,))
-            # Where every rank comes that far: elsewhere the fault would wait for the next operation.
+            # Only where every rank gets that far: elsewhere the fault would wait for the next operation.
             for attempt in range(min(of_rank[step] for of_rank in counts) if len(counts) > 1 else 0):
                 yield Break(step, attempt, what, tuple(ranks))
 
 
 def scattered(part: np.ndarray, fill: int) -> np.ndarray:
-    """A view of the part's shape that is nowhere contiguous, in memory filled with `fill`."""
+    """Return a view of the part's shape that is nowhere contiguous, in memory filled with `fill`."""
     return np.full([2 * n + 1 for n in part.shape], fill, DTYPE)[tuple(slice(1, 1 + 2 * n, 2) for n in part.shape)]
 
 
 def untouched(view: np.ndarray, fill: int) -> bool:
-    """Whether the memory around a view of `scattered` holds `fill` still."""
+    """Return whether the memory around a view of `scattered` still has the value `fill`."""
     around = np.array(view.base)
     around[tuple(slice(1, 1 + 2 * n, 2) for n in view.shape)] = fill
     return bool((around == fill).all())
 
 
 def attempts(scene: Scene, path: Path, comm: Any, ranks: int, rank: int) -> dict[str, int]:
-    """How often this rank tries each step where nothing breaks. Collective."""
+    """Return how often this rank tries each step without a fault. Collective."""
     with open_scene(scene, path, comm, "posix") as a:
         execute(scene, a, ranks, rank)
         counted = a.counters
@@ -159,12 +159,12 @@ def attempts(scene: Scene, path: Path, comm: Any, ranks: int, rank: int) -> dict
 
 
 def open_scene(scene: Scene, path: Path, comm: Any, engine: str) -> swath.Array:
-    """Collective."""
+    """Open the array of the scene. Collective."""
     return swath.open(path, shape=scene.shape, dtype=DTYPE, offset=HEADER, mode="r+", comm=comm, engine=engine)
 
 
 def execute(scene: Scene, a: swath.Array, ranks: int, rank: int) -> None:
-    """The request of the scene, from and to scattered memory; a read is compared. Collective."""
+    """Execute the request of the scene on scattered memory; compare a read. Collective."""
     d = scene.distribution(ranks)
     if scene.direction == "write":
         part = scene.share(scene.values(1), ranks, rank)
@@ -183,7 +183,7 @@ def execute(scene: Scene, a: swath.Array, ranks: int, rank: int) -> None:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one rank saw."""
+    """The result of one rank."""
 
     error: tuple[str, str, int | None] | None  # type, text, errno
     image: bytes  # the file after the operation, on rank 0
@@ -191,7 +191,7 @@ class Outcome:
 
 
 def outcome(scene: Scene, broken: Break, path: Path, comm: Any, ranks: int, rank: int, kind: str) -> Outcome:
-    """Carries out the request, and then again with the same array and communicator. Collective."""
+    """Execute the request, and then again with the same array and communicator. Collective."""
     error = None
     with open_scene(scene, path, comm, broken.engine(rank, kind)) as a:
         try:
@@ -199,7 +199,7 @@ def outcome(scene: Scene, broken: Break, path: Path, comm: Any, ranks: int, rank
         except swath.Error as raised:
             error = (type(raised).__name__, str(raised), getattr(raised, "errno", None))
         image = path.read_bytes() if rank == 0 else b""
-        # Nothing breaks twice. Everybody can go on; nothing of the failed request is left over.
+        # A fault occurs once. All ranks can continue; nothing of the failed request is left.
         read = a.read(scene.distribution(ranks), selection=scene.selection, method=scene.method, tuning=scene.tuning)
         if rank == 0:
             now = np.frombuffer(image[HEADER:-TAIL], DTYPE).reshape(scene.shape)
@@ -211,7 +211,7 @@ def outcome(scene: Scene, broken: Break, path: Path, comm: Any, ranks: int, rank
 def check(
     scene: Scene, broken: Break, path: Path, outcomes: Sequence[Outcome], counts: Sequence[dict[str, int]]
 ) -> None:
-    """All ranks saw the same; the error tells where; the file's other bytes are what they were."""
+    """Check that all ranks saw the same, that the error names the place, and that other bytes are unchanged."""
     before = scene.file()
     complete = (
         scene.file_with(before, scene.values(1)) if scene.direction == "write" else np.frombuffer(before, np.uint8)
@@ -236,7 +236,7 @@ def check(
 def check_error(
     scene: Scene, broken: Break, path: Path, error: tuple[str, str, int | None], counts: Sequence[dict[str, int]]
 ) -> None:
-    """Type, errno, rank, path, offset, bytes wanted and got, and the system's words."""
+    """Check type, errno, rank, path, offset, bytes wanted and got, and the system's message."""
     kind, text, number = error
     errno_name = broken.what.removeprefix("short+")
     assert kind == "StoreError"
@@ -255,14 +255,14 @@ def check_error(
         return
     wanted, moved = int(told["wanted"]), int(told["moved"])
     assert HEADER <= offset < offset + wanted <= end_of_array
-    # A single byte has no half: the fault is then a plain one.
+    # A single byte has no half: then the fault is a plain one.
     assert moved == (wanted // 2 if broken.what.startswith("short+") else 0)
     if scene.method == "direct":
         assert (offset, wanted) == scene.direct_requests(len(counts), culprit)[broken.attempt]
 
 
 def has_uring(folder: Path) -> bool:
-    """Whether this kernel and build have the engine."""
+    """Return whether this kernel and build have the engine."""
     path = folder / "asked"
     path.write_bytes(bytes(8))
     with swath.open(path, shape=8, dtype="u1", engine="uring") as a:

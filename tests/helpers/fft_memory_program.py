@@ -1,4 +1,4 @@
-"""A transform, and the memory that it took at the peak: bytes above those before, of the rank that took most.
+"""Runs a transform, and measures its peak memory: bytes above those before, on the rank with the largest number.
 
     [mpiexec -n 2] python fft_memory_program.py FOLDER NAME SHAPE DTYPE TARGET ARGUMENTS
 
@@ -50,11 +50,11 @@ def main() -> None:
     if is_first:
         make(folder / name_of_source, shape, dtype, source)
         make(folder / small, [96 if len(shape) < 3 else 24] * len(shape), dtype, source)
-    # Everything is loaded, and every path of the code has run once, before anything is measured.
+    # Everything is loaded, and all code has run once, before the measurement.
     transform(folder / small, folder / f"small-{target}", comm=comm, **{**how, "memory": SMALL})
     gc.collect()
     before = status("VmRSS")
-    Path("/proc/self/clear_refs").write_text("5")  # the peak is that from now on
+    Path("/proc/self/clear_refs").write_text("5")  # the peak counts from now on
     done = transform(folder / name_of_source, folder / target, comm=comm, **how)
     peak, after = status("VmHWM") - before, status("VmRSS") - before
     told = {

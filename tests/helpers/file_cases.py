@@ -1,4 +1,4 @@
-"""Files of many variables, made and read by the libraries of their formats, for the tests of whole copies."""
+"""Files of many variables that the libraries of their formats make and read, for the tests of whole copies."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class One:
 
 @dataclasses.dataclass
 class Held:
-    """What a file holds: of dimensions, by their groups, the length, and whether it is unlimited."""
+    """The contents of a file; for dimensions, by their groups, the length, and whether it is unlimited."""
 
     variables: dict[str, One]
     groups: dict[str, dict[str, Any]]
@@ -52,7 +52,7 @@ class Held:
 
 
 def example(source: str, target: str) -> Held:
-    """At least 12 variables of all that two formats share."""
+    """Return at least 12 variables with everything that two formats share."""
     t = np.arange(5 * 4 * 6).reshape(5, 4, 6)
     packed = (t * 3 - 100).astype("i2")
     packed[1, 2] = packed[4, :, 5] = -9999
@@ -97,7 +97,7 @@ def example(source: str, target: str) -> Held:
 
 
 def dimensions_of(variables: dict[str, One]) -> dict[str, tuple[int, bool]]:
-    """Return the dimensions where they are used first."""
+    """Return the dimensions in the order of their first use."""
     found: dict[str, tuple[int, bool]] = {}
     for path, one in variables.items():
         for name, length in zip(one.dimensions, one.values.shape, strict=True):
@@ -214,7 +214,7 @@ def _json(value: Any) -> Any:
 
 
 def read(path: Path, kind: str) -> Held:
-    """Return what a file holds, as its library says it."""
+    """Return the contents of a file by its library."""
     return {"hdf5": _read_hdf5, "zarr": _read_zarr, "zarr:v2": _read_zarr}.get(kind, _read_netcdf)(path)
 
 

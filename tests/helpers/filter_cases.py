@@ -36,7 +36,7 @@ def make_filtered_case(rng: random.Random, ranks: int) -> Case:
 
 
 def make_with(maker: str, case: Case, path: Path, comm: Any) -> str:
-    """Make the dataset "g/v", none of whose chunks is stored; return what made it. Collective."""
+    """Make the dataset "g/v" without stored chunks; return the name of its library. Collective."""
     rng = random.Random(case.seed)
     chunks = tuple(rng.randint(1, n) for n in case.shape)
     if maker in ("netcdf4", "netCDF4") and case.dtype.kind not in "iuf":
@@ -72,7 +72,7 @@ def make_netcdf4(case: Case, path: Path, chunks: tuple[int, ...], rng: random.Ra
 
 
 def check_filtered_writes(case: Case, path: Path, comm: Any, barrier: Any) -> None:
-    """Ranks write by several opens; each time h5py reads what NumPy has. Collective."""
+    """Ranks write with several opens; after each, h5py reads NumPy's values. Collective."""
     made = make_with(MAKERS[case.seed % len(MAKERS)], case, path, comm)
     barrier()
     expected = np.zeros(case.shape, case.dtype)
@@ -100,7 +100,7 @@ def check_filtered_writes(case: Case, path: Path, comm: Any, barrier: Any) -> No
 
 
 def check_stored(path: Path, expected: np.ndarray, made: str) -> None:
-    """What other readers find is what is expected, bit for bit, and nothing is left beside the file."""
+    """Check other readers' values bit for bit, and that no other file is left."""
     with h5py.File(path) as file:
         assert file["g/v"][...].tobytes() == expected.tobytes()
         assert made != "h5py" or list(file["before"]) == [0, 1, 2]

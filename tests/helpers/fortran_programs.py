@@ -1,4 +1,4 @@
-"""Programs of Fortran, compiled against the installed library by gfortran, or by the mpifort of an MPI."""
+"""Fortran programs, compiled with the installed library by gfortran, or by the mpifort of an MPI."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FLAGS += ["-ffree-line-length-none", "-Wno-conversion"]
 
 
 def fortran_prefix(mpi: Mpi = WHEEL) -> Path:
-    """Where the library with its module is installed."""
+    """Return the prefix of the library with its module."""
     if shutil.which("gfortran") is None:
         pytest.skip("gfortran is not installed")
     prefix = prefix_for(mpi)
@@ -34,7 +34,7 @@ def fortran_prefix(mpi: Mpi = WHEEL) -> Path:
 
 
 def compiled(source: Path, prefix: Path, *more: object, compiler: object = "gfortran") -> Path:
-    """The program of one source, beside it."""
+    """Return the program of one source, in the same folder."""
     program = source.with_suffix("")
     config = prefix / "bin/swath-config"
     flags = [*run([config, "--fflags"]).split(), *run([config, "--flibs"]).split()]
@@ -43,7 +43,7 @@ def compiled(source: Path, prefix: Path, *more: object, compiler: object = "gfor
 
 
 def parallel(source: Path, folder: Path, mpi: Mpi) -> Path:
-    """A program with ranks. The wheel of MPICH has no Fortran: the few calls that are needed come from C there."""
+    """Return a program with ranks. The MPICH wheel has no Fortran: C provides the few calls that are needed."""
     prefix = fortran_prefix(mpi)
     text = source.read_text()
     if mpi is not WHEEL:

@@ -1,4 +1,4 @@
-"""What tests of HDF5 and netCDF-4 files with many variables share."""
+"""Shared by tests of HDF5 and netCDF-4 files with many variables."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ KINDS = ["netcdf4", "hdf5"]
 
 
 def started(path: Any, kind: str) -> str:
-    """The path of a new file without variables."""
+    """Make a new file without variables, and return its path."""
     hdf5.start(str(path), "netcdf4" if kind == "netcdf4" else None)
     return str(path)
 
 
 def new(name: str, shape: tuple[int | None, ...], dtype: Any = "f4", dimensions: Any = None, **given: Any) -> NewArray:
-    """What `add` is asked to make; None as a length grows."""
+    """Return the argument of `add`; a length of None grows."""
     stored = np.dtype(dtype)
     fill = given.pop("fill", None)
     return NewArray(
@@ -42,7 +42,7 @@ def new(name: str, shape: tuple[int | None, ...], dtype: Any = "f4", dimensions:
 
 @contextlib.contextmanager
 def changing(path: str) -> Iterator[FileChanges]:
-    """Changes that are committed in the end."""
+    """Commit the changes at the end."""
     with FileChanges("hdf5", path) as changes:
         yield changes
         changes.commit()
@@ -55,7 +55,7 @@ def add(path: str, *asked: NewArray) -> list[Description]:
 
 
 def store(description: Description, values: Any, first_row: int = 0) -> None:
-    """Put values where the description says: rows from `first_row` on; all of a scalar. By NumPy alone."""
+    """Write values at the described bytes: rows from `first_row` on; a whole scalar. By NumPy alone."""
     layout, shape, dtype = description.layout, description.shape, description.dtype
     values = np.asarray(values, dtype)
     raw = np.memmap(description.path, np.uint8, "r+")

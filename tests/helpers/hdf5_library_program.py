@@ -1,6 +1,6 @@
-"""Says, as JSON, what the core reads of HDF5 files in a process that need not have h5py: which library, then each file.
+"""Prints as JSON what the core reads of HDF5 files, without h5py in the process: the library, then each file.
 
-Arguments: the paths. What was read is said in words that are the same for equal values.
+Arguments: the paths. The texts are the same for equal values.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from swath.errors import Error
 
 
 def plain(value: Any) -> Any:
-    """Return a value as what JSON holds, with its types."""
+    """Return a value in JSON's types, with its own types as text."""
     if isinstance(value, np.ndarray | np.generic):
         return [value.dtype.str, list(value.shape), [str(one) for one in np.ravel(value).tolist()]]
     if isinstance(value, np.dtype):
@@ -33,7 +33,7 @@ def plain(value: Any) -> Any:
 
 
 def attempt(read: Callable[[], Any]) -> Any:
-    """Return what was read, or the error in words."""
+    """Return what was read, or the error as text."""
     try:
         return plain(read())
     except Error as error:

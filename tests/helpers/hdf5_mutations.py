@@ -1,9 +1,9 @@
-"""Damaged HDF5 files: each is an error, or has the values that h5py reads, too.
+"""Damaged HDF5 files: each gives an error, or the values that h5py reads, too.
 
-python hdf5_mutations.py COUNT [FIRST]     tries so many, and prints what was found of them
+python hdf5_mutations.py COUNT [FIRST]     tries this many, and prints the results
 
-Children read batches of them: HDF5's own library crashes at some files, and reads others for ever. Where a child ends
-so, a backtrace says in whose code, h5py alone is tried at that file, and another child goes on behind it.
+Children read batches of them, because HDF5's own library crashes at some files, and never ends at others. If a child
+ends in this way, a backtrace names the code, h5py alone is tried with that file, and another child continues after it.
 """
 
 from __future__ import annotations
@@ -31,40 +31,40 @@ from swath.errors import Error
 from swath.formats import hdf5
 
 SECONDS_A_FILE = 5
-"""Of the processor."""
+"""Of processor time."""
 SECONDS_ASLEEP = 300
-"""That a file may take, asleep: HDF5 waits between attempts to read what another process may be writing."""
+"""The time that a file may take, asleep: HDF5 waits between attempts to read what another process may be writing."""
 MEMORY_MAX = 6 << 30
-"""Bytes that a child may ask for: a damaged length is no reason to ask for more."""
+"""Bytes that a child may allocate: a damaged length must not allocate more."""
 A_BATCH = 500
 VARIABLES_MAX = 6
 ELEMENTS_MAX = 100_000
 OUTCOMES = ("refused", "described", "right", "undamaged", "unconfirmed", "wrong", "foreign")
-"""Of a file: an error that names it; no element that could be compared; all values those of h5py; some that h5py does
-not find, as they were before the file was damaged (it looks a chunk up in a tree whose bounds are damaged, and takes it
-for one that was never stored; Swath lists what the tree holds); values where h5py says an error; other values; an error
-that is none of Swath's."""
+"""The outcomes: an error that names the file; no comparable element; all values equal h5py's; some values that h5py
+does not find, equal to those before the damage (h5py looks a chunk up in a tree with damaged bounds, and takes it for a
+missing one; Swath lists the content of the tree); values where h5py raises an error; other values; an error that is not
+Swath's."""
 GOOD = ("right", "undamaged", "unconfirmed", "described")
 NUMBER, READER = len(OUTCOMES), len(OUTCOMES) + 1
-"""In the memory that a child shares: of the file that is being read; 1 while h5py reads it."""
+"""Indices in the shared memory of a child: the number of the file that is read; 1 while h5py reads it."""
 
 
 @dataclasses.dataclass
 class Found:
-    """What was found of all files."""
+    """The results for all files."""
 
     counts: dict[str, int] = dataclasses.field(default_factory=lambda: dict.fromkeys(OUTCOMES, 0))
     crashes: dict[str, list[int]] = dataclasses.field(default_factory=dict)
-    """By what happened: the numbers of files."""
+    """The numbers of files, by what happened."""
     messages: list[str] = dataclasses.field(default_factory=list)
-    """Of what may not be."""
+    """Messages about forbidden outcomes."""
 
     def note_crash(self, what: str, number: int) -> None:
         self.crashes.setdefault(what, []).append(number)
 
 
 def mutated(stored: bytes, rng: random.Random) -> bytes:
-    """Return it with a few bytes changed, and sometimes cut off."""
+    """Return the bytes with a few changes, and sometimes truncated."""
     data = bytearray(stored)
     for _ in range(rng.randint(1, 4)):
         at = rng.randrange(8, len(data))
@@ -74,13 +74,13 @@ def mutated(stored: bytes, rng: random.Random) -> bytes:
 
 
 def small_files(folder: pathlib.Path) -> list[str]:
-    """Return the paths of new files of every kind that are worth damaging: a byte of a large one is of its data."""
+    """Return new small files of every kind: in a large file, a damaged byte would be data."""
     made = hdf5_read_cases.make(folder)
     return [path for path in made if os.path.getsize(path) < 60_000 and "user_block" not in path]
 
 
 class Mutations:
-    """Files that are damaged, one after another, in a folder of their own."""
+    """Files that are damaged one after another, in a separate folder."""
 
     def __init__(self, folder: pathlib.Path) -> None:
         (folder / "whole").mkdir()
@@ -95,7 +95,7 @@ class Mutations:
     # ---- In a child
 
     def read(self, number: int) -> tuple[str, str]:
-        """Return the outcome of one file, and what is to be said of it."""
+        """Return the outcome of one file, and a message."""
         rng = random.Random(number)
         whole = rng.choice(self.whole)
         self.target.write_bytes(mutated(whole.read_bytes(), rng))
@@ -115,7 +115,7 @@ class Mutations:
         return self.compare({name: one for name, one in zip(names, described, strict=True) if _is_plain(one)}, whole)
 
     def compare(self, described: dict[str, Any], whole: pathlib.Path) -> tuple[str, str]:
-        """Return whether h5py reads the same values, and what they were before."""
+        """Return whether h5py reads the same values, and the values before the damage."""
         outcomes = set()
         for name, one in described.items():
             self.shared[READER] = 0
@@ -158,7 +158,7 @@ class Mutations:
     # ---- In the parent
 
     def run(self, first: int, count: int) -> Found:
-        """Return what was found of so many files."""
+        """Return the results for this many files."""
         found = Found()
         self.shared[:] = 0
         begin, end = first, first + count
@@ -186,7 +186,7 @@ class Mutations:
         return found
 
     def what_ended(self, number: int) -> str:
-        """Return by which signal, and in whose code, a child ended at the file that it read last."""
+        """Return the signal, and the code, at which a child ended in its last file."""
         whose = "while h5py read" if self.shared[READER] else f"in {_innermost(self.backtrace.read_text())}"
         ways = {signal.SIGPROF: "for ever", signal.SIGALRM: "asleep for ever"}
         what = ways.get(signal.Signals(number), signal.Signals(number).name)
@@ -198,7 +198,7 @@ _BACKTRACE_SOURCE = pathlib.Path(__file__).with_name("backtrace_at_end.c")
 
 
 def _is_plain(described: Any) -> bool:
-    """Return whether its elements are numbers, and few."""
+    """Return whether the elements are numbers, and few."""
     dtype = described.dtype
     if dtype.kind not in "biufc" or (dtype.itemsize >= 16 and dtype.kind != "c") or dtype.itemsize > 16:
         return False
@@ -206,7 +206,7 @@ def _is_plain(described: Any) -> bool:
 
 
 def _by_h5py(path: pathlib.Path, name: str) -> Any:
-    """Return the values; None where it says an error; text where it is nothing to compare with."""
+    """Return the values; None for an error; text if they cannot be compared."""
     try:
         with h5py.File(path, "r") as file:
             stored = file[name]
@@ -218,7 +218,7 @@ def _by_h5py(path: pathlib.Path, name: str) -> Any:
 
 
 def _are_same(values: Any, expected: Any) -> bool:
-    """Return whether they are, byte for byte in this machine's order."""
+    """Return whether they are equal, byte for byte in native order."""
     if not isinstance(expected, np.ndarray | np.generic) or values.shape != expected.shape:
         return False
     native = values.dtype.newbyteorder("=")
@@ -228,7 +228,7 @@ def _are_same(values: Any, expected: Any) -> bool:
 
 
 def _innermost(backtrace: str) -> str:
-    """Return the first library of a backtrace that is neither the C library nor what wrote it."""
+    """Return the first library of a backtrace that is neither the C library nor the one that printed it."""
     libraries = [os.path.basename(line.split("(")[0]) for line in backtrace.splitlines()]
     others = [name for name in libraries if not name.startswith(("backtrace.so", "libc.so", "libstdc++", "libgcc"))]
     if not others:

@@ -1,6 +1,6 @@
-"""Random HDF5 files and datasets with every creation property that HDF5 has, made by h5py and, what it has not, ctypes.
+"""Random HDF5 files and datasets with every creation property of HDF5, made by h5py, or by ctypes if h5py lacks it.
 
-A case is one seed: the same file can be made from it twice, one for Swath to write into, and one for h5py.
+A case is one seed: the same file can be made from it twice, one for writes by Swath, and one for h5py.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ HDF5 = ctypes.CDLL(h5p.__file__)  # whose functions are those of the library tha
 
 
 def call(name: str, identifier: Any, *arguments: Any) -> None:
-    """Call a function of HDF5 that h5py has not."""
+    """Call a function of HDF5 that h5py lacks."""
     assert getattr(HDF5, name)(ctypes.c_int64(identifier.id), *arguments) >= 0, name
 
 
@@ -34,8 +34,8 @@ class RandomDataset:
     Attributes:
         shape, maxshape: None in the latter for unlimited.
         stored: the type in the file, h5py's identifier.
-        is_filled: whether elements that nobody has written have a value.
-        words: what was chosen, for messages.
+        is_filled: whether elements that were not written have a defined value.
+        words: the choices, for messages.
     """
 
     def __init__(self, seed: Any) -> None:
@@ -106,7 +106,7 @@ class RandomDataset:
     # ---- What is made ------------------------------------------------------------------------------------------------
 
     def make(self, path: Path) -> None:
-        """Make the file with the dataset, nothing of which is written."""
+        """Make the file with the dataset, without writing elements."""
         access = h5p.create(h5p.FILE_ACCESS)
         access.set_fclose_degree(h5py.h5f.CLOSE_STRONG)
         low = {"earliest": 0, "v108": 1, "v110": 2, "v112": 3, "latest": h5py.h5f.LIBVER_LATEST}[self.libver]

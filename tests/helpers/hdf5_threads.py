@@ -2,9 +2,9 @@
 
     python hdf5_threads.py FOLDER before|after OPERATIONS
 
-"before": h5py and netCDF4 are imported before Swath; "after": by threads of their own, while Swath is at work. Prints
-which HDF5 Swath has used, and how many operations each library has done, and how many were refused because another one
-had the file locked; then each wrong value, and the exit status is 1. A process that hangs shows where, and ends.
+"before": h5py and netCDF4 are imported before Swath; "after": by their own threads, while Swath works. Prints Swath's
+HDF5 library, the number of each library's operations, and how many were refused because another library had the file
+locked; then each wrong value, with exit status 1. A process that hangs prints where, and ends.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ RECORDS_MAX = 50
 RECORD = 5
 """Elements of a record; all of them are the number of the record."""
 REFUSALS = (errno.EAGAIN, errno.EACCES, -101, 0)
-"""What the libraries say where a file is locked; netCDF's -101 is "HDF error"."""
+"""The errors of the libraries for a locked file; netCDF's -101 is "HDF error"."""
 
 faulthandler.enable()
 faulthandler.dump_traceback_later(SECONDS_WITHOUT_END, exit=True)
@@ -43,11 +43,11 @@ from swath._core import hdf5_library  # noqa: E402
 
 
 class WrongError(Exception):
-    """A value that nobody has written."""
+    """A value that was never written."""
 
 
 class Counts:
-    """What all threads have done, and are still to do."""
+    """The operations of all threads that are done, and that are left."""
 
     def __init__(self, operations: int) -> None:
         self.of_a_thread = operations // 4
@@ -59,7 +59,7 @@ class Counts:
         self.lock = threading.Lock()
 
     def turns(self, *, of_swath: bool) -> Iterator[int]:
-        """Yield once for each operation of a thread, as long as nothing is wrong; others end when Swath does."""
+        """Yield once for each operation of a thread, while nothing is wrong; other threads end when Swath does."""
         for turn in itertools.count():
             if self.wrong or (turn >= self.of_a_thread and (of_swath or self.at_work == 0)):
                 return
@@ -71,7 +71,7 @@ class Counts:
 
 
 def check(found: Any, records: int, name: str) -> None:
-    """Raise WrongError where an array is not what records 0 to `records` hold; what lies behind may be anything."""
+    """Raise WrongError if an array differs from records 0 to `records`; later elements may have any value."""
     found = np.asarray(found)
     wanted = np.arange(records, dtype="f8").reshape(-1, *[1] * (found.ndim - 1))
     if len(found) < records or (found[:records] != wanted).any():
@@ -167,7 +167,7 @@ class OfSwath:
 
 
 class OfLibrary:
-    """A thread that makes, changes and reads files of its own by another library, and reads those of Swath."""
+    """A thread that makes, changes and reads its own files by another library, and reads those of Swath."""
 
     name = ""
 
@@ -189,7 +189,7 @@ class OfLibrary:
                 check(found, 10, path)
 
     def read_changing(self) -> None:
-        """What somebody else is appending to: the last record may be there in part."""
+        """Read a file to which another thread appends: the last record may be partly written."""
         if self.counts.changing:
             path = self.chance.choice(self.counts.changing)
             for found in self.read_file(path, ("t", "u")):

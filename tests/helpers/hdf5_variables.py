@@ -22,7 +22,7 @@ ATTRIBUTES = {
 
 
 def make_all(path):
-    """Variables of all kinds, coordinates before and behind what they are of; returns their values."""
+    """Make variables of all kinds, coordinates before and after their variables; return their values."""
     chance = np.random.default_rng(1)
     values = {
         "t": chance.random((3, 4)).astype("f4"),

@@ -1,4 +1,4 @@
-"""The C++ library as `cmake --install` puts it under a prefix, for an MPI: built when it is asked for first."""
+"""The C++ library, installed by `cmake --install` under a prefix, for an MPI: built at its first use."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ MPIS = (WHEEL, OPENMPI, MPICH)
 
 
 def run(command: list[object], seconds_max: float = 100, **more: object) -> str:
-    """What a program that must succeed prints."""
+    """Return the output of a program that must succeed."""
     try:
         done = subprocess.run(
             list(map(str, command)),
@@ -59,7 +59,7 @@ def run(command: list[object], seconds_max: float = 100, **more: object) -> str:
 
 
 def options_for(mpi: Mpi) -> list[str]:
-    """Of CMake: compiled as the package is, so that ccache has all but what knows the MPI: seconds, not minutes."""
+    """Return CMake options like those of the package, so that ccache has all objects but those that use MPI."""
     options = ["-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DSWATH_BUILD_TESTS=OFF", "-DSWATH_BUILD_INSTRUMENTS=OFF"]
     options += [f"-DSWATH_MPICC={mpi.mpicc}", f"-DSWATH_BUILD_FORTRAN={'ON' if shutil.which('gfortran') else 'OFF'}"]
     cache = BUILD / "core/CMakeCache.txt"
@@ -70,7 +70,7 @@ def options_for(mpi: Mpi) -> list[str]:
 
 
 def with_ccache() -> dict[str, str]:
-    """The environment of the Makefile's builds."""
+    """Return the environment of the Makefile's builds."""
     env = {**os.environ, "PATH": f"{SCRIPTS}{os.pathsep}{os.environ['PATH']}"}
     if ccache := shutil.which("ccache"):
         env |= {"CMAKE_C_COMPILER_LAUNCHER": ccache, "CMAKE_CXX_COMPILER_LAUNCHER": ccache}
@@ -80,7 +80,7 @@ def with_ccache() -> dict[str, str]:
 
 
 def prefix_for(mpi: Mpi = WHEEL) -> Path:
-    """The prefix under which the library for an MPI is installed."""
+    """Return the prefix of the installed library for an MPI."""
     cmake = shutil.which("cmake", path=f"{SCRIPTS}{os.pathsep}{os.environ['PATH']}")
     if cmake is None or shutil.which(os.environ.get("CXX", "c++")) is None:
         pytest.skip("no CMake, or no C++ compiler")
@@ -104,7 +104,7 @@ def prefix_for(mpi: Mpi = WHEEL) -> Path:
 
 
 def surroundings(prefix: Path, more: Mapping[str, object] | None = None) -> dict[str, str]:
-    """An environment in which pkg-config, and the programs that it helps to build, find the library."""
+    """Return an environment in which pkg-config, and programs that are built with it, find the library."""
     launchers = ("PMI", "OMPI_")
     env = {key: value for key, value in os.environ.items() if not key.startswith(launchers)}
     env |= {
@@ -119,7 +119,7 @@ def surroundings(prefix: Path, more: Mapping[str, object] | None = None) -> dict
 
 
 def compiled(source: Path, program: Path, prefix: Path, package: str = "swath") -> Path:
-    """A program of one source, as its author builds it by pkg-config."""
+    """Return a program of one source, built with pkg-config."""
     pkg_config = shutil.which("pkg-config")
     if pkg_config is None:
         pytest.skip("pkg-config is not installed")

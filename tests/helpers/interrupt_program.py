@@ -1,9 +1,10 @@
-"""What a program does that is interrupted: one long operation, then what shows that everything can be used again.
+"""The program that is interrupted: one long operation, then checks that everything can be used again.
 
     python interrupt_program.py CASE FOLDER
 
-Prints "ready" before the operation, "interrupted by NAME" when it has raised, and "all right" when nothing is left.
-Every operation takes much longer than its test waits: on a modelled disk of 23 MB/s, or because there is so much to do.
+Prints "ready" before the operation, "interrupted by NAME" after its exception, and "all right" if nothing is left.
+Every
+operation takes much longer than its test waits: on a modelled disk of 23 MB/s, or because it is so large.
 """
 
 from __future__ import annotations
@@ -26,15 +27,15 @@ SLOW = "model:xeon-eide"
 ROWS = 1 << 21
 COLUMNS = 8
 HUGE = 1 << 35
-"""Elements of a file of holes: 256 GiB, which take no room."""
+"""Elements of a sparse file: 256 GiB, which take no space."""
 
 
 class ToldError(Exception):
-    """What a signal handler of the program raises."""
+    """The exception of a signal handler of the program."""
 
 
 def interrupted(work: Callable[[], Any]) -> None:
-    """Carries out `work`, which a signal must end."""
+    """Run `work`, which a signal must end."""
     print("ready", flush=True)
     try:
         work()
@@ -46,7 +47,7 @@ def interrupted(work: Callable[[], Any]) -> None:
 
 
 def file_of_holes(folder: Path, elements: int) -> Path:
-    """Its first 1,000 elements count from 1; the rest is zeros."""
+    """The first 1,000 elements count from 1; the rest is zeros."""
     path = folder / "holes.raw"
     with open(path, "wb") as file:
         np.arange(1.0, 1001.0).tofile(file)
@@ -60,7 +61,7 @@ def read_again(path: Path, elements: int, engine: str | None = None) -> None:
 
 
 def read_by_method(folder: Path, method: str) -> None:
-    """From a slow disk; the same array reads right afterwards."""
+    """Read from a slow disk; afterwards the same array reads right values."""
     path = file_of_holes(folder, 1 << 28)
     with swath.open(path, shape=1 << 28, dtype="f8", engine=SLOW) as a:
         interrupted(lambda: a.read(selection=np.s_[::1024], method=method))
@@ -69,7 +70,7 @@ def read_by_method(folder: Path, method: str) -> None:
 
 
 def read_by_engine(folder: Path, engine: str) -> None:
-    """So much that it takes long: holes of a file in memory, which take none."""
+    """The read is so large that it takes long: the file has holes in memory, which take no space."""
     with tempfile.TemporaryDirectory(dir="/dev/shm") as memory:
         path = file_of_holes(Path(memory), HUGE)
         with swath.open(path, shape=HUGE, dtype="f8", engine=engine) as a:
@@ -78,7 +79,7 @@ def read_by_engine(folder: Path, engine: str) -> None:
 
 
 def write_by_method(folder: Path, method: str) -> None:
-    """Three columns of eight; the others are gaps."""
+    """Three columns of eight are written; the others are gaps."""
     path = folder / "table.raw"
     before = np.arange(float(ROWS * COLUMNS)).reshape(ROWS, COLUMNS)
     before.tofile(path)
@@ -99,7 +100,7 @@ def write_by_method(folder: Path, method: str) -> None:
 
 
 def wait_for_lock(folder: Path) -> None:
-    """Which the test has; it gives it back when it has seen the interrupt."""
+    """The test holds the lock; it releases it after the interrupt."""
     path = folder / "locked.raw"
     before = np.fromfile(path)
     with swath.open(path, mode="r+", shape=before.size, dtype="f8") as a:
@@ -111,13 +112,13 @@ def wait_for_lock(folder: Path) -> None:
 
 
 def own_status() -> swath.throttle.TargetStatus:
-    """Of the one target of this process."""
+    """Return the status of the one target of this process."""
     (status,) = [s for s in swath.throttle.status() if s.scope.startswith(f"process {os.getpid()} ")]
     return status
 
 
 def wait_for_token(folder: Path) -> None:
-    """Which another thread has."""
+    """Another thread holds the token."""
     let_go = threading.Event()
     is_held = threading.Event()
 
@@ -145,7 +146,7 @@ def wait_for_token(folder: Path) -> None:
 
 
 def store_of_one_chunk(folder: Path) -> Path:
-    """Of 10,000 chunks of 8 MiB that are all the same file."""
+    """10,000 chunks of 8 MiB are all the same file."""
     path = folder / "chunks.zarr"
     chunk = 1 << 20
     with swath.create(path, 10_000 * chunk, "f8", chunks=chunk, codecs="zlib", format="zarr:v2") as a:
@@ -164,7 +165,7 @@ def read_chunks(folder: Path) -> None:
 
 
 def read_by_library(folder: Path) -> None:
-    """HDF5 fills in what was never written."""
+    """HDF5 fills in elements that were never written."""
     import h5py
 
     path = folder / "lzf.h5"
@@ -178,7 +179,7 @@ def read_by_library(folder: Path) -> None:
 
 
 def copy(folder: Path) -> None:
-    """Three threads, on slow disks."""
+    """Three threads work on slow disks."""
     path = file_of_holes(folder, 1 << 26)
     target = folder / "copied.npy"
     how: dict[str, Any] = {"shape": (1 << 13, 1 << 13), "dtype": "f8"}
@@ -197,7 +198,7 @@ def verify(folder: Path) -> None:
 
 
 def fill(folder: Path) -> None:
-    """A new file, of which one element is written, and the rest filled."""
+    """One element of a new file is written, and the rest is filled."""
     path = folder / "filled.raw"
 
     def work() -> None:
@@ -212,7 +213,7 @@ def fill(folder: Path) -> None:
 
 
 def own_handler(folder: Path, read: Callable[[Path], None]) -> None:
-    """What the program's own handler raises, and an alarm that it sets itself."""
+    """The program's own handler raises, and an alarm that the program sets."""
 
     def handle(signal_number: int, frame: FrameType | None) -> None:
         raise ToldError(signal_number)

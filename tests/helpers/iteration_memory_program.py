@@ -1,4 +1,4 @@
-"""A loop over 96 MiB in steps of 1 MiB, and the memory that it takes at the peak, in a process of its own.
+"""Runs a loop over 96 MiB in steps of 1 MiB, and measures its peak memory, in a separate process.
 
     python iteration_memory_program.py PATH KIND MEMORY PREFETCH
 

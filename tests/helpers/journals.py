@@ -1,4 +1,4 @@
-"""Undo journals as docs/formats/undo-journal.md says that they are, read and written without Swath."""
+"""Undo journals by the format of docs/formats/undo-journal.md, read and written without Swath."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Record(NamedTuple):
 
 
 def to_bytes(records: Iterable[Record]) -> bytes:
-    """Return the records one behind the other."""
+    """Return the records one after the other."""
     pieces = []
     for kind, place, data in records:
         known = _HEAD.pack(kind, place, len(data), 0)
@@ -34,7 +34,7 @@ def to_bytes(records: Iterable[Record]) -> bytes:
 
 
 def records_in(journal: bytes) -> list[Record]:
-    """Return the records, all of which are whole."""
+    """Return the records, which must all be complete."""
     found = []
     at = 0
     while at < len(journal):
@@ -48,7 +48,7 @@ def records_in(journal: bytes) -> list[Record]:
 
 
 def as_if_machine_had_stopped(path: str) -> int:
-    """Let the checkpoints be of another start of the machine; return how many records said so."""
+    """Change the checkpoints to another boot of the machine; return the number of changed records."""
     file = Path(path)
     records = records_in(file.read_bytes())
     stopped = [one._replace(data=b"another" + one.data[7:]) if one.kind == SETTLED else one for one in records]
@@ -57,7 +57,7 @@ def as_if_machine_had_stopped(path: str) -> int:
 
 
 def with_start(path: str, said: Any) -> None:
-    """Let the first record of a journal say something else."""
+    """Replace the JSON in the first record of a journal."""
     file = Path(path)
     _, *others = records_in(file.read_bytes())
     file.write_bytes(to_bytes([start(said), *others]))
@@ -69,5 +69,5 @@ def start(said: Any) -> Record:
 
 
 def start_of(path: str, size: int) -> Record:
-    """Return the first record of a journal of this file, in which the time of birth is left out."""
+    """Return the first record of a journal of this file, without the creation time."""
     return start({"swath": 1, "file": os.stat(path).st_ino, "born": None, "size": size, "journal": None})

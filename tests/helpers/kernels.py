@@ -1,6 +1,6 @@
-"""Kernels that refuse some system calls: what tests skip on them, and how to behave as one.
+"""Kernels without some system calls: what tests skip on them, and how to simulate one.
 
-python kernels.py COMMAND...    runs a command as on Linux 5.10, or in a container that refuses what is newer
+python kernels.py COMMAND...    runs a command as on Linux 5.10, or in a container that refuses newer calls
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ with open(__file__, "rb") as _file:
 needs_cachestat = pytest.mark.skipif(not HAS_CACHESTAT, reason="this kernel does not say what it has in memory")
 
 REFUSED = {"io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427, "cachestat": 451}
-"""Numbers of system calls; those that came after 2011 are the same on all machines."""
+"""System call numbers; calls since 2011 have the same number on all machines."""
 REFUSED_AS_UNKNOWN = dict.fromkeys(REFUSED.values(), errno.ENOSYS)
-"""As a kernel does that has not got them."""
+"""As on a kernel that lacks them."""
 NO_NEW_PRIVILEGES, SET_SECCOMP, FILTER = 38, 22, 2  # <linux/prctl.h>, <linux/seccomp.h>
 LOAD, JUMP_IF_EQUAL, RETURN = 0x20, 0x15, 0x06  # <linux/bpf_common.h>
 ALLOW, REFUSE = 0x7FFF0000, 0x00050000
 
 
 def refuse(errors: Mapping[int, int] = REFUSED_AS_UNKNOWN) -> None:
-    """From now on, in this process and those that it starts, system calls of these numbers fail with these errors."""
+    """From now on, in this process and its children, system calls of these numbers fail with these errors."""
     instructions = [(LOAD, 0, 0, 0)]  # the number of the call
     for number, error in errors.items():
         instructions += [(JUMP_IF_EQUAL, 0, 1, number), (RETURN, 0, 0, REFUSE | error)]

@@ -1,4 +1,4 @@
-"""A process that is killed at a chosen system call: before it, or in the middle of what it writes."""
+"""A process that is killed at a chosen system call: before it, or in the middle of its write."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ _ptrace.restype = ctypes.c_long
 
 
 def killed(work: Callable[[], Any], at: int) -> bool:
-    """Carry out `work` in a child that is killed at its call number `at`; return False where it came to its end.
+    """Run `work` in a child that is killed at its call number `at`; return False if it ended before.
 
-    Calls are those that change files, of Python, of the core and of libraries alike, from 0 on. None is -1.
+    The calls are those that change files, by Python, the core or libraries, from 0 on. None is -1.
     """
     child = os.fork()
     if child == 0:
@@ -70,7 +70,7 @@ def killed(work: Callable[[], Any], at: int) -> bool:
 
 
 def give_up_privileges() -> None:
-    """Let this process, whoever's it is, do from now on what its user's permissions say, and no more."""
+    """Restrict this process to the permissions of its user, also for root."""
     version_and_process = (ctypes.c_uint32 * 2)(0x20080522, 0)  # _LINUX_CAPABILITY_VERSION_3
     none = (ctypes.c_uint32 * 6)()
     assert ctypes.CDLL(None).capset(version_and_process, none) == 0
@@ -91,7 +91,7 @@ def _end_after(work: Callable[[], Any], *, is_traced: bool) -> None:
 
 
 def _killed_at(child: int, at: int) -> int:
-    """Let the child go on from call to call, and kill it at one; return its status."""
+    """Continue the child from call to call, and kill it at one; return its status."""
     _, status = os.waitpid(child, os.WUNTRACED)
     if not CALLS or (os.WIFEXITED(status) and os.WEXITSTATUS(status) == NO_TRACING):
         os.kill(child, signal.SIGKILL)
@@ -109,7 +109,7 @@ def _killed_at(child: int, at: int) -> int:
 
 
 def _calls(child: int) -> Iterator[tuple[int, CallInfo | int]]:
-    """Yield (thread, call) of each call before it is done; in the end (child, its status)."""
+    """Yield (thread, call) of each call before it is executed; at the end (child, its status)."""
     stopped, given = child, 0
     while True:
         _ptrace(SYSCALL, stopped, None, given)
@@ -130,7 +130,7 @@ def _calls(child: int) -> Iterator[tuple[int, CallInfo | int]]:
 
 
 def _write_half(thread: int, call: CallInfo) -> None:
-    """Do half of a write that a thread is about to do, into a file."""
+    """Do half of a thread's next write into a file."""
     name = COUNTED[call.number]
     if name not in ("write", "pwrite64"):
         return

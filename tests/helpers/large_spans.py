@@ -1,4 +1,4 @@
-"""Sparse files in which few elements lie far apart: made, and checked byte for byte without reading the holes."""
+"""Sparse files with a few elements far apart: made, and checked byte for byte without a read of the holes."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from cases import METHODS
 from swath import Block, Boxes, Cyclic, Distribution, Whole
 
 MARK = 24
-"""Bytes of noise on either side of every element: gaps that a careless write would change."""
+"""Bytes of noise on both sides of every element: gaps that a wrong write would change."""
 
 
 @dataclass(frozen=True)
 class Span:
-    """An array in a raw file of more than 4 GiB, and the few elements that are asked for.
+    """An array in a raw file of more than 4 GiB, and a few selected elements.
 
     Attributes:
         rules: the distribution of the selected array, one rule a dimension.
@@ -37,15 +37,15 @@ class Span:
     divided: int
 
     def opened(self, path: Path) -> dict[str, Any]:
-        """The arguments that open it."""
+        """Return the arguments that open it."""
         return {"path": path, "shape": self.shape, "dtype": self.dtype, "order": self.order, "offset": self.offset}
 
     def indices(self) -> tuple[np.ndarray, ...]:
-        """The array's indices of the selected elements, an open mesh."""
+        """Return the array's indices of the selected elements, as an open mesh."""
         return np.ix_(*(np.arange(*s.indices(n)) for n, s in zip(self.shape, self.selection, strict=True)))
 
     def offsets(self) -> np.ndarray:
-        """The file offset of each selected element, in the shape of the selection."""
+        """Return the file offset of each selected element, in the shape of the selection."""
         strides = np.ones(len(self.shape), np.int64) * np.dtype(self.dtype).itemsize
         dimensions = range(len(self.shape)) if self.order == "F" else range(len(self.shape))[::-1]
         for faster, d in zip(dimensions, [*dimensions][1:], strict=False):
@@ -53,11 +53,11 @@ class Span:
         return np.asarray(self.offset + sum(i * s for i, s in zip(self.indices(), strides, strict=True)))
 
     def size(self) -> int:
-        """Bytes of the file, some of them after the array."""
+        """Return the bytes of the file, some of them after the array."""
         return self.offset + int(np.prod(self.shape, dtype=np.int64)) * np.dtype(self.dtype).itemsize + 77
 
     def distribution(self, ranks: int) -> Distribution:
-        """The ranks side by side along one dimension."""
+        """Return a distribution of the ranks along one dimension."""
         return Distribution(self.rules, [ranks if d == self.divided else 1 for d in range(len(self.rules))])
 
 
@@ -70,20 +70,20 @@ SPANS = (
 
 
 def new_values(shape: tuple[int, ...], dtype: str, seed: int) -> np.ndarray:
-    """Elements without a zero byte, so that a hole is never one of them."""
+    """Return elements without a zero byte, so that a hole differs from each."""
     count = int(np.prod(shape)) * np.dtype(dtype).itemsize
     return np.random.default_rng(seed).integers(1, 256, count, dtype=np.uint8).view(dtype).reshape(shape)
 
 
 def spread(offsets: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The place and the value of every byte of the elements, ascending."""
+    """Return the position and the value of every byte of the elements, ascending."""
     places = (offsets.reshape(-1, 1) + np.arange(values.dtype.itemsize)).ravel()
     order = np.argsort(places)
     return places[order], np.ascontiguousarray(values).view(np.uint8).ravel()[order]
 
 
 def make(span: Span, path: Path) -> tuple[np.ndarray, np.ndarray]:
-    """The file with noise around every element; returns the places and values of all its bytes that are not zero."""
+    """Make the file with noise around every element; return the positions and values of all bytes that are not zero."""
     offsets = span.offsets()
     begins = np.maximum(offsets.ravel() - MARK, 0)
     places = np.unique((begins[:, None] + np.arange(2 * MARK + offsets.dtype.itemsize)).ravel())
@@ -98,7 +98,7 @@ def make(span: Span, path: Path) -> tuple[np.ndarray, np.ndarray]:
 
 
 def data_extents(path: Path) -> list[tuple[int, int]]:
-    """[begin, end) of all that is not a hole, as the file system says."""
+    """Return [begin, end) of all data, without the holes, as the file system reports them."""
     extents = []
     with path.open("rb") as file:
         end = 0
@@ -114,7 +114,7 @@ def data_extents(path: Path) -> list[tuple[int, int]]:
 
 
 def check_bytes(path: Path, size: int, places: np.ndarray, values: np.ndarray) -> None:
-    """The file has these bytes at these (ascending) places, and zeros everywhere else, in data as in holes."""
+    """Check that the file has these bytes at these (ascending) positions, and zeros everywhere else."""
     assert path.stat().st_size == size
     found = 0
     with path.open("rb") as file:
@@ -130,7 +130,7 @@ def check_bytes(path: Path, size: int, places: np.ndarray, values: np.ndarray) -
 
 
 def check_span(span: Span, path: Path, comm: Any, barrier: Callable[[], None]) -> None:
-    """Collective. Every method reads the elements, and writes others in their place and nothing else."""
+    """Check that every method reads the elements, and writes others in their place and nothing else. Collective."""
     ranks, rank = comm.size, comm.rank
     offsets = span.offsets()
     if rank == 0:
@@ -156,7 +156,7 @@ def check_span(span: Span, path: Path, comm: Any, barrier: Callable[[], None]) -
 
 
 def check_boxes(path: Path, comm: Any, barrier: Callable[[], None]) -> None:
-    """Collective. Boxes at both ends of 4.8 GB and in the middle, dealt out to the ranks."""
+    """Check boxes at both ends of 4.8 GB and in the middle, distributed over the ranks. Collective."""
     n = 600_000_000
     boxes = [((k * (n // 9) + 3,), (k * (n // 9) + 3 + k,)) for k in range(9)] + [((n - 5,), (n,))]
     owned = [boxes[r :: comm.size] for r in range(comm.size)]

@@ -1,9 +1,9 @@
-"""A large request, and how much memory it really took: run as a program of its own by test_memory.py.
+"""A large request, and its real memory: test_memory.py runs it as a separate program.
 
     python memory_cases.py CASE DIRECTION METHOD RANKS NODES PATH     simulated ranks, all in this process
     mpiexec -n 2 python memory_cases.py CASE DIRECTION METHOD mpi 1 PATH
 
-Prints JSON, one object: bytes that were held, that the plan stated, and that were resident at the peak.
+Prints JSON, one object: the local bytes, the bytes in the plan, and the resident bytes at the peak.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MIB = 1 << 20
 
 @dataclass(frozen=True)
 class Request:
-    """What is read or written; together 256 MiB."""
+    """The array that is read or written; 256 MiB in all."""
 
     shape: tuple[int, int]
     order: str
@@ -57,7 +57,7 @@ def status(name: str) -> int:
 
 
 def move(request: Request, direction: str, method: str, path: str, comm: Any, ranks: int) -> dict[str, int]:
-    """Carries out the request; what this rank holds, and what the plan says that it needs beside. Collective."""
+    """Execute the request; return this rank's local bytes, and the plan's other bytes. Collective."""
     d = request.distribution(ranks)
     asked: dict[str, Any] = {"selection": request.selection, "method": method, "tuning": request.tuning}
     mode = "r+" if direction == "write" else "r"
@@ -111,7 +111,7 @@ def main() -> None:
 def run(
     request: Request, direction: str, method: str, path: str, comm: Any, world: str, nodes: str
 ) -> list[dict[str, int]]:
-    """On MPI's ranks, one alone, or simulated ones."""
+    """Run on MPI's ranks, on one rank, or on simulated ones."""
     if comm is not None:
         return [move(request, direction, method, path, comm, comm.size)]
     if world == "1":

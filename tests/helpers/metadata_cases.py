@@ -78,7 +78,7 @@ def plain_attributes(dice: random.Random, dtypes: tuple[str, ...]) -> dict[str, 
 
 
 def fill(dice: random.Random, dtype: str) -> Any:
-    """A fill value, as often as not one that the type cannot hold; None for none."""
+    """Return a fill value; in half of the cases the type cannot hold it; None for none."""
     kind = np.dtype(dtype).kind
     if kind not in "iuf" or dice.random() < 0.4:
         return None

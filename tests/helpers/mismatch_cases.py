@@ -1,7 +1,7 @@
-"""Calls whose arguments differ between the ranks, and what every rank must then see: simulated and under MPI.
+"""Calls whose arguments differ between the ranks, and what every rank must see: simulated and under MPI.
 
-A case is made from a `random.Random`, so that all MPI ranks can make the same one from a seed. Each argument that is
-given otherwise is one that the call could be carried out with, if all ranks gave it.
+A case is made from a `random.Random`, so that all MPI ranks can make the same one from a seed. Each changed argument is
+valid by itself: the call would succeed if all ranks passed it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ STREAMS = ("default", 4, None, {"read": 2, "write": 3}, "read=auto,write=auto")
 
 
 def make_files(folder: Path) -> None:
-    """Whatever the cases open: none of it may change."""
+    """Make the files that the cases open: none of them may change."""
     import h5py
     import netCDF4
 
@@ -60,7 +60,7 @@ Call = Callable[[Path, Any, Arguments], object]
 
 
 def named(folder: Path, arguments: Arguments) -> Arguments:
-    """With paths where there are names, but of pools."""
+    """Return the arguments with paths instead of names, except for pools."""
     names = {key: arguments[key] for key in ("path", "source", "target", "a", "b") if key in arguments}
     return {**arguments, **{k: folder / name if stored_path.of(name).is_local else name for k, name in names.items()}}
 
@@ -247,13 +247,13 @@ PAIRS: dict[str, tuple[Arguments, Arguments]] = {
 
 
 def own_boxes(ranks: int, rank: int, cut: int) -> swath.Boxes:
-    """Rows, those of `cut` columns."""
+    """Return rows of the first `cut` columns."""
     rows = SHAPE[0] // ranks
     return swath.Boxes([((rank * rows, 0), ((rank + 1) * rows, cut))])
 
 
 def do(array: swath.Array, comm: Any, ranks: int, rank: int, doing: str, arguments: Arguments) -> None:
-    """One collective call, with memory of the right shape."""
+    """Make one collective call, with memory of the right shape."""
     if doing == "sync":
         array.sync()
         return
@@ -294,7 +294,7 @@ def comm_size(comm: Any) -> int:
 
 @dataclass(frozen=True)
 class Case:
-    """What is asked, and by which ranks otherwise."""
+    """A call, and the ranks that make it with another argument."""
 
     what: str
     usual: Callable[[Path, Any, int, Any], object]
@@ -324,7 +324,7 @@ def _table_case(rng: random.Random, culprits: frozenset[int]) -> Case:
 def table_case(
     table: tuple[Call, Arguments, dict[str, tuple[Any, ...]]], name: str, value: Any, culprits: frozenset[int]
 ) -> Case:
-    """One argument of one row given otherwise."""
+    """Return the case with one argument of one row changed."""
     call, base, _ = table
     other = {**base, name: value}
     return Case(
@@ -415,7 +415,7 @@ def _memory_case(rng: random.Random, ranks: int, culprits: frozenset[int]) -> Ca
 
 
 def outcome(case: Case, folder: Path, comm: Any, rank: int) -> str:
-    """Collective. What this rank saw: its error in words; and the arrays can still be used."""
+    """Return the error of this rank as text, and check that the arrays can still be used. Collective."""
     opened = None
     if case.pair is not None:
         opened = Opened(*(swath.open(**named(folder, one), mode="r+", comm=comm) for one in case.pair))
@@ -435,7 +435,7 @@ def outcome(case: Case, folder: Path, comm: Any, rank: int) -> str:
 
 
 def check(case: Case, outcomes: list[str], before: dict[str, bytes], folder: Path) -> None:
-    """The same disagreement on all ranks, and no file is another than before."""
+    """Check for the same disagreement on all ranks, and that no file has changed."""
     assert len(set(outcomes)) == 1, (str(case), outcomes)
     assert outcomes[0].startswith("DisagreementError: "), (str(case), outcomes[0])
     assert files_in(folder) == before, str(case)

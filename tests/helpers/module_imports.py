@@ -1,7 +1,7 @@
-"""Which modules of the package import which: every import counts, however it is written.
+"""The imports between modules of the package: every import counts, however it is written.
 
-These are imports in functions, imports for type checkers alone, relative ones, modules that are imported by their name,
-what is taken from `sys.modules`, and attributes of the face (`swath.array`), which knows all modules.
+This includes imports in functions, imports for type checkers only, relative ones, modules that are imported by name,
+entries of `sys.modules`, and attributes of the face (`swath.array`), which knows all modules.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ FACE = "swath"
 UNKNOWN = "a module whose name is not written down"
 COMPILED = {"swath._core", "swath._mpi_mpich", "swath._mpi_openmpi", "swath._mpi_mpiabi"}
 BY_NAME = {"import_module", "__import__", "resolve_name", "run_module", "find_spec"}
-"""Functions that are given the name of a module."""
+"""Functions that take the name of a module."""
 
 Graph = dict[str, set[str]]
 
 
 def name_of(path: Path) -> str:
-    """Return "swath.array.plan" of python/swath/array/plan.py, and "swath.array" of its `__init__.py`."""
+    """Return "swath.array.plan" for python/swath/array/plan.py, and "swath.array" for its `__init__.py`."""
     parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
 def imports_of(source: str, package: str, *, types_too: bool = True) -> Iterator[str]:
-    """Names that may be modules, of every import; `package`: that the source is in, for relative imports.
+    """Yield names that may be modules, for every import; `package`: the package of the source, for relative imports.
 
-    `types_too`: also what is imported for type checkers alone.
+    `types_too`: include imports for type checkers only.
     """
     nodes = list(_walk(ast.parse(source), types_too))
     by_name = BY_NAME | _other_names(nodes)
@@ -67,7 +67,7 @@ def _below_dots(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _dotted(node: ast.AST) -> str:
-    """Return "swath.array.plan" of such an expression; empty of what is none."""
+    """Return "swath.array.plan" for such an expression; empty for others."""
     if isinstance(node, ast.Attribute):
         before = _dotted(node.value)
         return f"{before}.{node.attr}" if before else ""
@@ -85,7 +85,7 @@ def _other_names(nodes: Iterable[ast.AST]) -> set[str]:
 
 
 def _binds_face(node: ast.AST) -> bool:
-    """Whether it makes `swath` a name of the module: `import swath.errors` does, too."""
+    """Return whether it makes `swath` a name of the module: `import swath.errors` does, too."""
     return isinstance(node, ast.Import) and any(
         alias.asname is None and alias.name.partition(".")[0] == FACE for alias in node.names
     )
@@ -97,15 +97,15 @@ def _base(node: ast.ImportFrom, package: str) -> str:
 
 
 def _written_name(node: ast.AST | None) -> str:
-    """Return the name in `import_module("name")`; `UNKNOWN` where it is not written down, or relative."""
+    """Return the name in `import_module("name")`; `UNKNOWN` if it is computed, or relative."""
     is_written = isinstance(node, ast.Constant) and isinstance(node.value, str) and not node.value.startswith(".")
     return node.value.partition(":")[0] if is_written else UNKNOWN  # type: ignore[union-attr]
 
 
 def module_of(name: str, known: Iterable[str]) -> str:
-    """Of "swath.formats.npy.describe" the module; empty of what is none of the package's, or compiled.
+    """Return the module for "swath.formats.npy.describe"; empty if it is not the package's, or compiled.
 
-    The face is imported by whoever names it: `import swath`, or one of the names that it exports.
+    `import swath`, and the names that it exports, count as imports of the face.
     """
     if name == UNKNOWN:
         return name
@@ -123,7 +123,7 @@ def found_in(source: str, package: str, known: Iterable[str]) -> set[str]:
 
 @functools.cache
 def imported_modules(*, types_too: bool = True) -> Graph:
-    """Of every module of the package which others it imports; of packages only those that are imported themselves."""
+    """Return, for every module of the package, the modules that it imports; a package only if it is imported itself."""
     sources = {name_of(path): path for path in PACKAGE.rglob("*.py")}
     graph: Graph = {}
     for name, path in sources.items():
@@ -136,7 +136,7 @@ def imported_modules(*, types_too: bool = True) -> Graph:
 
 
 def loaded_with(module: str) -> Iterator[str]:
-    """The module, and the packages that it is in, without the face, which loads nothing by itself."""
+    """Yield the module, and the packages above it, without the face, which loads nothing by itself."""
     yield module
     while module != UNKNOWN and (module := module.rpartition(".")[0]) not in ("", FACE):
         yield module
@@ -150,12 +150,12 @@ def package_graph() -> Graph:
 
 
 def folder_of(module: str) -> str:
-    """Return the entry of the package's top that a module is in: "array" of "swath.array.plan"; the face is "swath"."""
+    """Return the top entry of the package for a module: "array" for "swath.array.plan"; the face is "swath"."""
     return module.split(".")[1] if "." in module else module
 
 
 def folder_graph(modules: Graph) -> Graph:
-    """Of every entry of the package's top which others its modules import."""
+    """Return for every top entry of the package the others that its modules import."""
     graph: Graph = {}
     for module, imported in modules.items():
         folder = folder_of(module)
@@ -164,7 +164,7 @@ def folder_graph(modules: Graph) -> Graph:
 
 
 def cycles(graph: Graph) -> set[frozenset[str]]:
-    """The groups of nodes each of which can be reached from each other (Tarjan's strongly connected components)."""
+    """Return the strongly connected components (Tarjan): groups of nodes that can all be reached from each other."""
     number: dict[str, int] = {}
     lowest: dict[str, int] = {}
     stack: list[str] = []
@@ -192,7 +192,7 @@ def cycles(graph: Graph) -> set[frozenset[str]]:
 
 
 def way(graph: Graph, start: str, end: str) -> list[str]:
-    """The shortest way of imports from one module to another; empty where there is none."""
+    """Return the shortest path of imports from one module to another; empty if there is none."""
     ways = [[start]]
     seen = {start}
     for one in ways:

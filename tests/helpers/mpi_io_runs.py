@@ -1,4 +1,4 @@
-"""Programs of MPI-IO run with the drop-in and without: where its stub is, and what it reports."""
+"""Runs MPI-IO programs with the drop-in and without: the path of its stub, and its report."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from swath.mpi_io import preload
 from tree import PROGRAMS
 
 LIBRARY = "SWATH_MPI_IO_LIBRARY"
-"""A stub to test instead of the one that is installed: of a build folder, say."""
+"""A stub to test instead of the installed one, for example of a build folder."""
 
 
 def stub() -> Path:
-    """What `swath mpi-io --library` prints, or what SWATH_MPI_IO_LIBRARY names; skips the test where there is none."""
+    """Return the path from `swath mpi-io --library`, or from SWATH_MPI_IO_LIBRARY; skip the test if there is none."""
     needs_mpi()
     if LIBRARY in os.environ:
         return Path(os.environ[LIBRARY])
@@ -37,7 +37,7 @@ def stub() -> Path:
 
 @dataclass(frozen=True)
 class Ended:
-    """What a program left behind."""
+    """The results of a program."""
 
     status: int
     out: str
@@ -69,7 +69,7 @@ def run(
     environments: Sequence[dict[str, str]] = (),
     tracer: Sequence[str] = (),
 ) -> Ended:
-    """Runs a command on so many ranks, or several groups of them, each with an environment of its own.
+    """Run a command on this many ranks, or on several groups of ranks, each with its own environment.
 
     A run that takes longer than `seconds_max` fails as a hang.
     """
@@ -127,13 +127,13 @@ _KIND = re.compile(r"  (.+): operations (\d+), bytes (\d+), requests (\d+), byte
 
 
 def reported(ended: Ended) -> list[Told]:
-    """What the report says of operations."""
+    """Return the report's lines about operations."""
     found = (_KIND.match(line) for line in ended.told)
     return [Told(one[1], *map(int, one.groups()[1:])) for one in found if one]
 
 
 def compiled(folder: Path, source: str) -> Path:
-    """A program of tests/mpi_io, by the mpicc beside mpiexec."""
+    """Compile a program of tests/mpi_io, by the mpicc next to mpiexec."""
     needs_mpi()
     mpicc = Path(str(mpiexec())).with_name("mpicc")
     if not mpicc.exists():

@@ -1,4 +1,4 @@
-"""Starting ranks for tests: the mpiexec beside this Python, a time limit, and the output when it fails."""
+"""Starts ranks for tests: the mpiexec next to this Python, a time limit, and the output after a failure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tree import PROGRAMS
 
 
 def needs_mpi() -> None:
-    """Skips the calling test where there is no MPI to test with."""
+    """Skip the calling test if there is no MPI."""
     # Found, not imported: MPI would start in the process of the tests themselves.
     for module in ("mpi4py", "swath._mpi_mpich"):
         if importlib.util.find_spec(module) is None:
@@ -35,7 +35,7 @@ def mpiexec() -> str | None:
 def run_ranks(
     ranks: int, script: str, *arguments: object, seconds_max: float = 100, environment: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Runs tests/programs/mpi/`script` on `ranks` ranks; a run that takes longer than `seconds_max` fails as a hang."""
+    """Run tests/programs/mpi/`script` on `ranks` ranks; a run that takes longer than `seconds_max` fails as a hang."""
     needs_mpi()
     program = [sys.executable, str(PROGRAMS / "mpi" / script), *map(str, arguments)]
     env = {**os.environ, "HYDRA_LAUNCHER": "fork", **(environment or {})}
@@ -48,7 +48,7 @@ def run_ranks(
 
 
 def run_well(ranks: int, script: str, *arguments: object, **options: object) -> str:
-    """The same, for a script that must succeed; returns what it printed."""
+    """The same, for a script that must succeed; return its output."""
     result = run_ranks(ranks, script, *arguments, **options)  # type: ignore[arg-type]
     assert result.returncode == 0, result.stdout[-3000:] + result.stderr[-6000:]
     return result.stdout

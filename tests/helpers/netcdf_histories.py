@@ -1,7 +1,7 @@
-"""Files of random histories, by netCDF's library and by Swath in turns, which both must read as they were written.
+"""Files of random histories, changed by netCDF's library and by Swath in turn; both must read what was written.
 
-The same history is made by netCDF's library alone, in a twin file. Variables lag behind their unlimited dimensions,
-which may be several, in several groups, and others than the first of a variable.
+netCDF's library alone makes the same history in a twin file. Variables are shorter than their unlimited dimensions;
+there may be several of these, in several groups, and at other positions than the first.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from swath.formats.netcdf_fills import NETCDF_FILLS
 from swath.simulated import run_ranks
 
 LONGEST = 14
-"""Of a dimension, in these tests."""
+"""The longest dimension in these tests."""
 
 
 @dataclasses.dataclass
 class Modelled:
-    """A variable, and what it must hold: room for the longest dimensions, of which the first elements count.
+    """A variable and its expected values: the array has room for the longest dimensions, its first elements count.
 
-    `undefined` are elements that netCDF's library has left as they happened to be, where it was told never to fill.
+    `undefined` are elements that netCDF's library has left undefined, if it must never fill.
     """
 
     name: str
@@ -45,9 +45,9 @@ class Modelled:
 
 
 class Step(NamedTuple):
-    """What is done in a session: a box is written, or records are appended; without values a variable is added.
+    """A step of a session: a box is written, or records are appended; without values, a variable is added.
 
-    `made` is how it is added: what `File.create` is given, and what netCDF's library is given for the same.
+    `made` has the arguments of `File.create`, and those of netCDF's library for the same variable.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Step(NamedTuple):
 
 
 class History:
-    """A file, its twin, and what both must hold; `kind` is "netcdf4" or a format of netCDF's classic ones."""
+    """A file, its twin, and their expected contents; `kind` is "netcdf4" or a format of netCDF's classic ones."""
 
     def __init__(self, folder: Path, seed: int, kind: str) -> None:
         self.random = np.random.default_rng(seed)
@@ -76,7 +76,7 @@ class History:
         return self.random.integers(-100, 100, shape).astype(dtype)
 
     def write(self, name: str, begin: tuple[int, ...], values: np.ndarray) -> None:
-        """Take note of a write: the dimensions grow with it."""
+        """Record a write: the dimensions grow with it."""
         variable = self.variables[name]
         box = tuple(slice(b, b + n) for b, n in zip(begin, values.shape, strict=True))
         variable.values[box] = values
@@ -87,7 +87,7 @@ class History:
                 self.lengths[dimension] = max(self.lengths[dimension], box[axis].stop)
 
     def leave(self, name: str, end: tuple[int, ...]) -> None:
-        """Take note that netCDF's library has made a variable so long: what it never fills is not defined."""
+        """Record that netCDF's library has extended a variable: elements that it never fills are undefined."""
         variable = self.variables[name]
         along = zip(variable.dimensions, variable.extent, end, strict=True)
         variable.extent = [max(a, b) if d in self.unlimited else self.lengths[d] for d, a, b in along]
@@ -124,7 +124,7 @@ class History:
         return [d for d in self.lengths if f"{group}/".startswith(f"{d.rpartition('/')[0]}/".lstrip("/"))]
 
     def chosen(self, group: str) -> tuple[str, ...]:
-        """Some dimensions that a variable of a group may have."""
+        """Return some dimensions for a variable of a group."""
         found = [str(d) for d in self.random.permutation(self.seen(group))[: self.number(1, 3)]]
         if self.kind != "netcdf4":
             found.sort(key=lambda d: d not in self.unlimited)
@@ -153,7 +153,7 @@ class History:
                 (dataset.createGroup(group) if group else dataset).createVariable(name, dtype, names, **given)
 
     def write_by_netcdf(self) -> None:
-        """Write some boxes, which may begin and end behind what is there."""
+        """Write some boxes, which may begin and end after the last element."""
         for _ in range(self.number(1, 6)):
             name = str(self.random.choice(list(self.variables)))
             variable = self.variables[name]
@@ -177,15 +177,15 @@ class History:
     # ---- by Swath ----------------------------------------------------------------------------------------------------
 
     def change_by_swath(self, ranks: int) -> None:
-        """Append, write and add variables in one session; the twin gets the same by netCDF's library."""
+        """Append, write and add variables in one session; netCDF's library does the same in the twin."""
         steps = self.planned()
         run_ranks(ranks, lambda comm: self.carry_out(steps, comm, swath.open_file(self.path, mode="r+", comm=comm)))
         self.repeat_by_netcdf(steps)
 
     def repeat_by_netcdf(self, steps: list[Step]) -> None:
-        """Take note that Swath has carried out steps, and do the same to the twin by netCDF's library."""
+        """Record the steps of Swath, and repeat them in the twin by netCDF's library."""
         for name, variable in self.variables.items():
-            variable.extent = list(self.shape(name))  # no longer in the file than that
+            variable.extent = list(self.shape(name))  # it is not longer in the file
         for step in steps:
             if step.values is not None:
                 self.write_to(self.twin, step.name, step.begin, step.values)
@@ -196,7 +196,7 @@ class History:
                 dataset.createVariable(step.name, variable.values.dtype, names, **step.made[1])
 
     def planned(self) -> list[Step]:
-        """Return what is done. Each variable counts its rows, and a dimension grows when all along it have more."""
+        """Return the steps. Each variable counts its rows, and a dimension grows when all along it have more."""
         steps: list[Step] = []
         opened, visible = dict(self.lengths), dict(self.lengths)
         along = {name: v.dimensions[0] for name, v in self.variables.items() if v.dimensions[0] in self.unlimited}
@@ -236,7 +236,7 @@ class History:
         return steps
 
     def carry_out(self, steps: list[Step], comm: Any, opened: swath.File) -> None:
-        """Do it all in one session, with a file that is open already."""
+        """Execute all steps in one session, with a file that is already open."""
         with opened as file:
             for name, begin, values, is_append, given in steps:
                 if values is None:
@@ -278,7 +278,7 @@ class History:
                 self.compare(str(name), data_set[name].values, "xarray")
 
     def compare(self, name: str, found: np.ndarray, reader: str, *, is_by_netcdf: bool = False) -> None:
-        """Compare values with what they must be. A file that is made by netCDF's library alone has more undefined."""
+        """Compare values with the expected ones. A file by netCDF's library alone has more undefined elements."""
         variable, shape = self.variables[name], self.shape(name)
         assert found.shape == shape, (name, reader)
         box = tuple(slice(n) for n in shape)
@@ -300,7 +300,7 @@ class History:
 
 
 def read_one_by_one(variable: Any) -> np.ndarray:
-    """Return all elements; several are mixed up by netCDF 4.10 where an unlimited dimension is not the first."""
+    """Return all elements; netCDF 4.10 mixes several up if an unlimited dimension is not the first."""
     if not any(dimension.isunlimited() for dimension in variable.get_dims()[1:]):
         return np.asarray(variable[...])
     found = np.empty(variable.shape, variable.dtype)

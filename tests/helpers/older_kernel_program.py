@@ -1,4 +1,4 @@
-"""The main jobs, as on a kernel that does not say what is in its page cache and has no io_uring.
+"""The main tasks, as on a kernel that does not report the content of its page cache and has no io_uring.
 
 python kernels.py python older_kernel_program.py FOLDER     run by test_older_kernels.py
 """
@@ -22,7 +22,7 @@ METHODS = ("auto", "direct", "sieve", "list", "two-phase")
 
 
 def read_and_write(folder: Path, comm: object, ranks: int) -> None:
-    """By every method, columns in turn, again and again: the way of what is repeated is another."""
+    """By every method, columns in turn, several times, because a repeated operation takes another path."""
     d = swath.Distribution((swath.Whole(), swath.Cyclic()), grid=(1, ranks))
     rank = 0 if comm is None else comm.rank  # type: ignore[attr-defined]
     for method in METHODS:

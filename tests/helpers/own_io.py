@@ -1,4 +1,4 @@
-"""What this process has read, by the kernel's count: how far reading went on is counted, not timed."""
+"""The bytes that this process has read, by the kernel's count: the extent of a read is counted, not timed."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from pathlib import Path
 
 
 def bytes_read() -> int:
-    """All that this process has asked for by read calls, of files, pipes and the page cache alike."""
+    """Return the bytes of all read calls of this process, from files, pipes and the page cache."""
     told = dict(line.split(": ") for line in Path("/proc/self/io").read_text().splitlines())
     return int(told["rchar"])

@@ -1,4 +1,4 @@
-"""Random places, and what NumPy's index arrays say they must give: for the simulated and the MPI property tests."""
+"""Random places, and their expected elements by NumPy's index arrays: for the simulated and the MPI property tests."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _unique(indices: list[np.ndarray], shape: tuple[int, ...]) -> list[np.ndarra
 
 
 def random_places(rng: random.Random, shape: tuple[int, ...]) -> tuple[swath.Places, Any]:
-    """Places to read, and a function that gives what they are of an array in memory."""
+    """Return places to read, and a function that gives their elements of an array in memory."""
     if shape and rng.random() < 0.7:
         indices = random_indices(rng, shape)
         return swath.Places(*indices), lambda full: np.asarray(full[indices])
@@ -84,7 +84,7 @@ def random_places(rng: random.Random, shape: tuple[int, ...]) -> tuple[swath.Pla
 
 
 def random_part(rng: random.Random, shape: tuple[int, ...]) -> tuple[Any, Any]:
-    """A part of a union, and what it is of an array in memory."""
+    """Return a part of a union, and its elements of an array in memory."""
     kind = rng.random()
     if kind < 0.4 and shape:
         indices = random_indices(rng, shape)
@@ -109,7 +109,7 @@ def random_part(rng: random.Random, shape: tuple[int, ...]) -> tuple[Any, Any]:
 
 
 def disjoint_places(rng: random.Random, shape: tuple[int, ...], ranks: int) -> list[tuple[swath.Places, np.ndarray]]:
-    """Each rank's places to write, and the numbers of their elements; nobody's are another's."""
+    """Return each rank's places to write, and the numbers of their elements; no two ranks share one."""
     pick = np.random.default_rng(rng.getrandbits(32))
     numbers = np.arange(int(np.prod(shape))).reshape(shape)
     owner = pick.integers(0, ranks + 1, shape[0] if rng.random() < 0.5 else numbers.size)

@@ -38,7 +38,7 @@ SHIPPED = {
         "matplotlib": ["mpl-data/sample_data/axes_grid/*.npy"],
     },
 }
-"""By format: the packages that have files of it, and where."""
+"""The packages that contain files of each format, and the folders."""
 
 MAGIC = {"netcdf-classic": b"CDF", "hdf5": b"\x89HDF", "npy": b"\x93NUMPY"}
 
@@ -79,7 +79,7 @@ def _h5py(path: Path) -> None:
 
 
 def _in_h5py(write_into: Callable[[Any], None], **words: Any) -> Callable[[Path], None]:
-    """Return what makes a file by h5py."""
+    """Return a function that makes a file by h5py."""
 
     def write(path: Path) -> None:
         import h5py
@@ -91,7 +91,7 @@ def _in_h5py(write_into: Callable[[Any], None], **words: Any) -> Callable[[Path]
 
 
 def _indexes_of_chunks(file: Any) -> None:
-    """Every way in which HDF5 notes where chunks are, if the file's version has it."""
+    """Make every kind of chunk index of HDF5 that the file's version has."""
     values = np.arange(70).reshape(10, 7)
     file.create_dataset("single", data=values, chunks=(10, 7))
     file.create_dataset("fixed", data=values, chunks=(3, 4), compression="gzip")
@@ -269,11 +269,11 @@ WRITTEN: dict[str, dict[str, Callable[[Path], None]]] = {
         "version-3": _npy(np.array([(1,)], [("é", "i4")]), (3, 0)),
     },
 }
-"""By format and by name: what writes a file."""
+"""By format and name: the function that writes the file."""
 
 
 def variety(path: Path) -> str:
-    """Return which format a file is of, and which version, by its bytes."""
+    """Return the format and the version of a file, by its bytes."""
     if path.is_dir():
         return "Zarr 3" if (path / "zarr.json").exists() else "Zarr 2"
     head = path.read_bytes()[:4]

@@ -45,11 +45,11 @@ def netcdf4(model: str, *, unlimited: bool = True) -> Callable[[Path], None]:
 
 
 MODELS = {"CDF-1": "NETCDF3_CLASSIC", "CDF-2": "NETCDF3_64BIT_OFFSET", "CDF-5": "NETCDF3_64BIT_DATA"}
-"""netCDF classic's versions by the names that netCDF's library has for them."""
+"""The names that netCDF's library has for the versions of netCDF classic."""
 
 
 def in_netcdf4(model: str, write_into: Callable[[Any], None]) -> Callable[[Path], None]:
-    """Return what makes a file by netCDF's library, of a model such as "NETCDF4"."""
+    """Return a function that makes a file by netCDF's library, of a model such as "NETCDF4"."""
 
     def write(path: Path) -> None:
         import netCDF4
@@ -61,7 +61,7 @@ def in_netcdf4(model: str, write_into: Callable[[Any], None]) -> Callable[[Path]
 
 
 def _one_record_variable(file: Any) -> None:
-    """The records of an only variable follow each other without padding."""
+    """The records of a single record variable follow each other without padding."""
     file.createDimension("time", None)
     file.createDimension("x", 3)
     file.createVariable("v", "i1", ("time", "x"))[:] = np.arange(15).reshape(5, 3)
@@ -127,7 +127,7 @@ CONTENTS: dict[str, Callable[[Any], None]] = {
     "many": _many,
     "texts": _texts,
 }
-"""What files of any version of netCDF hold."""
+"""The contents of files of any version of netCDF."""
 
 
 def of_classic(version: str) -> dict[str, Callable[[Path], None]]:

@@ -1,4 +1,4 @@
-"""Random reads of an array, for processes that import what they carry out."""
+"""Random reads of an array, for processes that import the functions that they run."""
 
 from __future__ import annotations
 

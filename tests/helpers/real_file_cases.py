@@ -1,4 +1,4 @@
-"""Files of every kind, and how they are read and written by ranks and by their libraries."""
+"""Files of every kind, and reads and writes of them by ranks and by their libraries."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def stored(path: Path, variable: str) -> np.ndarray:
 
 
 def same(a: np.ndarray, b: np.ndarray) -> bool:
-    """The same values bit for bit, in whatever byte order."""
+    """Return whether the values are the same bit for bit, in any byte order."""
     return a.shape == b.shape and a.astype(b.dtype, copy=False).tobytes() == b.tobytes()
 
 
 def distributions(shape: tuple[int, ...], ranks: int) -> Iterator[Distribution]:
-    """A few that fit."""
+    """Yield a few distributions that fit."""
     ndim = len(shape)
     if ndim == 0:
         yield Distribution((), ())
@@ -45,7 +45,7 @@ def distributions(shape: tuple[int, ...], ranks: int) -> Iterator[Distribution]:
 
 
 def share(array: np.ndarray, d: Distribution, rank: int) -> np.ndarray:
-    """What NumPy gives `rank`."""
+    """Return the share of `rank` by NumPy."""
     return array[np.ix_(*d.indices(array.shape, rank))] if array.ndim else array
 
 

@@ -1,4 +1,4 @@
-"""What copies cost by the stated defaults."""
+"""The costs of copies by the default profile."""
 
 from swath import _core
 from swath.copying.costs import Costs

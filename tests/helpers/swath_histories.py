@@ -1,7 +1,7 @@
-"""Files of random histories that Swath begins, and netCDF's library and Swath go on with in turns.
+"""Files of random histories that Swath begins, and netCDF's library and Swath continue in turn.
 
-Swath makes the file, its dimensions, variables, chunks, codecs and attributes. A twin file gets the same by netCDF's
-library alone. Both are compared as that library reads them.
+Swath makes the file, its dimensions, variables, chunks, codecs and attributes. netCDF's library alone makes the same in
+a twin file. Both are compared as that library reads them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FORMATS = {
     "netcdf3_64bit_offset": "netcdf-classic:cdf2",
     "netcdf3_64bit_data": "netcdf-classic:cdf5",
 }
-"""By the name that netCDF's library has for it: Swath's."""
+"""Swath's formats, by the names of netCDF's library."""
 CODECS: list[tuple[Any, dict[str, Any]]] = [
     (None, {}),
     ("zlib", {"zlib": True, "complevel": 4, "shuffle": False}),
@@ -31,7 +31,7 @@ CODECS: list[tuple[Any, dict[str, Any]]] = [
     ("fletcher32", {"fletcher32": True}),
     ("zstd", {"compression": "zstd", "complevel": 3}),
 ]
-"""What Swath is given, and what netCDF's library is given for the same."""
+"""The arguments of Swath, and those of netCDF's library for the same."""
 
 
 class BegunBySwath(History):
@@ -73,7 +73,7 @@ class BegunBySwath(History):
             self.attributes.setdefault(name, {})
 
     def wanted(self, group: str, name: str) -> tuple[str, tuple[str, ...]]:
-        """Return the name of a variable, and some dimensions that are there, or are made with it."""
+        """Return the name of a variable, and some dimensions that exist, or are made with it."""
         if self.random.random() < 0.2:  # a coordinate variable, whose dimension is made with it
             return f"c{len(self.lengths)}", (self.new_dimension(f"{group}/c{len(self.lengths)}".strip("/")),)
         found: list[str] = []
@@ -90,7 +90,7 @@ class BegunBySwath(History):
         return name, tuple(found)
 
     def new_dimension(self, path: str) -> str:
-        """Take note of a dimension, which grows as often as not where there may be several of these."""
+        """Record a dimension, which grows in half of the cases where several may grow."""
         self.lengths[path] = self.number(1, 5)
         if self.is_new and self.random.random() < 0.5:
             self.lengths[path] = 0
@@ -103,7 +103,7 @@ class BegunBySwath(History):
             self.attributes.setdefault("/".join(parts[: count + 1]), {})
 
     def made(self, group: str, name: str, dimensions: tuple[str, ...]) -> Step:
-        """Take note of a variable, and return the step that makes it."""
+        """Record a variable, and return the step that makes it."""
         dtype = np.dtype(("i2", "i4", "f4", "f8", "i1")[self.number(0, 4)])
         fill: Any = NETCDF_FILLS[dtype.str[1:]]
         by_swath: dict[str, Any] = {}

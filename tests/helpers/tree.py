@@ -1,4 +1,4 @@
-"""Where the project, its tests, and what belongs to them lie."""
+"""The paths of the project, its tests, and their parts."""
 
 from pathlib import Path
 

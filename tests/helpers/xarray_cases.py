@@ -1,4 +1,4 @@
-"""Data sets and files for the tests of xarray's engine: what other engines write."""
+"""Data sets and files for the tests of xarray's engine, written by other engines."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TIMES = np.array(["2001-02-03T04:00", "2001-02-04T05:00", "NaT", "2001-02-06T07:
 
 
 def entry_point() -> EntryPoint:
-    """What pyproject.toml tells xarray, whether this version is installed or not."""
+    """Return the entry point in pyproject.toml for xarray, even if this version is not installed."""
     lines = PYPROJECT.read_text().partition('[project.entry-points."xarray.backends"]\n')[2].splitlines()
     name, value = lines[0].split(" = ")
     return EntryPoint(name, value.strip('"'), "xarray.backends")
@@ -132,7 +132,7 @@ WRITERS: dict[str, tuple[Callable[[Any, Path], None], str, tuple[str, ...]]] = {
     "zarr3": (zarr3, "a.zarr", ("zarr",)),
     "zarr2": (zarr2, "a.zarr", ("zarr",)),
 }
-"""What writes a file, its name, and the engines that read it."""
+"""A writer, the name of its file, and the engines that read it."""
 
 CASES = [
     (case, writer) for case in DATA_SETS for writer in WRITERS if not (writer == "netcdf3" and case in NOT_CLASSIC)

@@ -1,4 +1,4 @@
-"""A rank that waits lets others work: tests have more ranks than cores, and MPICH over UCX polls without a pause."""
+"""Waiting ranks let others work: tests have more ranks than cores, and MPICH over UCX polls without a pause."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ SOURCE = Path(__file__).with_name("yielding_ucx.c")
 
 
 def build(library: Path) -> None:
-    """Compiles the library that ranks of such an MPI are preloaded with; ranks of another one do not notice it."""
+    """Compile the library that is preloaded into ranks of such an MPI; other MPIs ignore it."""
     subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", library, SOURCE, "-ldl"], check=True)
 
 
 @functools.cache
 def library() -> str | None:
-    """The library of this test run; None where there is no C compiler, and waiting takes as long as it takes."""
+    """Return the library of this test run; None without a C compiler: then waits take long."""
     if shutil.which("cc") is None:
         return None
     folder = Path(tempfile.mkdtemp(prefix="swath-yielding-"))
@@ -29,6 +29,6 @@ def library() -> str | None:
 
 
 def preloaded(*before: str) -> list[str]:
-    """Words of a command before the program: it is started with `before` and this library."""
+    """Return the start of a command: it sets `before` and preloads this library."""
     libraries = ":".join(filter(None, (*before, library())))
     return ["env", f"LD_PRELOAD={libraries}"] if libraries else []

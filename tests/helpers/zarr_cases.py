@@ -45,7 +45,7 @@ def values_of(shape: tuple[int, ...], dtype: Any, seed: int = 0) -> npt.NDArray[
 
 
 def foreign(path: Path, values: npt.NDArray[Any], chunks: Any, **options: Any) -> str:
-    """A store that zarr-python writes."""
+    """Return a store that zarr-python writes."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that a codec, or a dtype, is not in the specification yet
         array = zarr.create_array(
@@ -68,7 +68,7 @@ def same(found: Any, expected: Any) -> None:
 
 
 def store(folder: Path, metadata: dict[str, Any]) -> str:
-    """A folder with these metadata and no chunks."""
+    """Make a folder with these metadata and no chunks."""
     path = folder / "a.zarr"
     path.mkdir(exist_ok=True)
     (path / ("zarr.json" if metadata.get("zarr_format") == 3 else ".zarray")).write_text(json.dumps(metadata))
@@ -76,7 +76,7 @@ def store(folder: Path, metadata: dict[str, Any]) -> str:
 
 
 def new_array(variable: str | None, shape: tuple[int, ...], dtype: Any = "<f4", **options: Any) -> NewArray:
-    """What `add` is asked for: as NewArray, where less must be said."""
+    """Return the argument of `add`: a NewArray with defaults."""
     stored = np.dtype(dtype)
     if options.get("fill") is not None:
         options["fill"] = np.array(options["fill"], stored)
@@ -85,12 +85,12 @@ def new_array(variable: str | None, shape: tuple[int, ...], dtype: Any = "<f4", 
 
 
 def changes_in(path: str | Path) -> FileChanges:
-    """Changes of a store that need not be taken back after a kill."""
+    """Return changes of a store that need no undo after a kill."""
     return FileChanges("zarr", str(path), is_new=True)
 
 
 def files_of(path: str | Path) -> dict[str, bytes]:
-    """Every file of a store, and what it holds."""
+    """Return every file of a store, and its content."""
     return {str(f.relative_to(path)): f.read_bytes() for f in sorted(Path(path).rglob("*")) if f.is_file()}
 
 
@@ -103,14 +103,14 @@ OTHER_VALUES: list[Any] = [
 
 
 def places_in(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Of every value in a value of JSON, the keys that lead to it."""
+    """Yield, for every value inside a JSON value, the keys that lead to it."""
     yield at
     for key in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
         yield from places_in(value[key], (*at, key))
 
 
 def put(value: Any, at: tuple[Any, ...], other: Any) -> Any:
-    """The value with another one in a place."""
+    """Return the value with another one at a position."""
     if not at:
         return other
     changed = dict(value) if isinstance(value, dict) else list(value)

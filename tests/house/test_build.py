@@ -1,4 +1,4 @@
-"""What was built and installed: no library search path that others could fill, and no import that is not needed."""
+"""The built and installed files: no library search path that others could fill, and no unnecessary import."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OPTIONAL = ("mpi4py", "h5py", "netCDF4", "iris_sample_data", "swath._mpi_mpich")
 
 
 def module_file(name: str) -> Path:
-    """Where a compiled module was loaded from; found without importing it."""
+    """Return the file of a compiled module, without importing it."""
     spec = importlib.util.find_spec(name)
     if spec is None or spec.origin is None:
         pytest.skip(f"{name} was not built")
@@ -34,7 +34,7 @@ def dynamic_section(path: Path) -> str:
 
 
 def search_paths(dynamic: str) -> list[str]:
-    """The folders of DT_RPATH and DT_RUNPATH in what readelf -d prints."""
+    """Return the folders of DT_RPATH and DT_RUNPATH in the output of readelf -d."""
     found = re.findall(r"\((?:RPATH|RUNPATH)\)\s+Library (?:rpath|runpath): \[(.*)\]", dynamic)
     return [folder for paths in found for folder in paths.split(":")]
 
@@ -57,7 +57,7 @@ def test_a_built_module_searches_libraries_beside_itself_only(name: str) -> None
 
 
 def mpi_io_libraries() -> list[Path]:
-    """The stub of MPI-IO and the backends that came with it."""
+    """Return the stub of MPI-IO and the backends in the package."""
     try:
         stub = Path(preload.library())
     except UnsupportedError as error:

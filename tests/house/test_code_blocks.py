@@ -1,4 +1,4 @@
-"""What the documents tell people to type works as it stands."""
+"""The commands and programs in the documents work as they are printed."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ BLOCKS = {document: code_blocks.blocks_of(document) for document in DOCUMENTS}
 SLOW = {"docs/calibration.md", "docs/layout.md", "docs/madbench.md"}
 LANGUAGES = {"python", "sh", "c", "cpp", "fortran", "text", "{toctree}"}
 NOT_RUN_MAX = 8
-"""Blocks that no test can run: more of them would be a habit."""
+"""The most blocks that no test can run."""
 
 
 def of_documents(*languages: str) -> list[object]:
-    """The documents with blocks of these languages that can be run; marked slow where they are."""
+    """Return the documents with blocks of these languages that can be run, with their marks."""
     names = {
         document: document.relative_to(ROOT).as_posix()
         for document, blocks in BLOCKS.items()
@@ -38,7 +38,7 @@ def of_documents(*languages: str) -> list[object]:
 
 
 def surroundings(folder: Path) -> dict[str, str]:
-    """An environment with `swath` in PATH, whose home, profiles and settings lie in a folder of its own."""
+    """Return an environment with `swath` in PATH, and with its own folder for home, profiles and settings."""
     own = {key: value for key, value in os.environ.items() if not key.startswith(("SWATH_", "XDG_"))}
     return {
         **own,

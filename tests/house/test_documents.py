@@ -1,4 +1,4 @@
-"""What documents link to is there, parts of pages too, and the reference has every public name."""
+"""The targets of links in documents exist, also parts of pages, and the reference has every public name."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
 
 def markdown_of(document: Path) -> str:
-    """What a document says in Markdown; fenced blocks are left out."""
+    """Return the Markdown text of a document, without fenced blocks."""
     text = document.read_text()
     if document.suffix == ".ipynb":
         text = "\n".join(

@@ -1,4 +1,4 @@
-"""Names are the field's: words that only this project knew are in no name any more."""
+"""Names are the field's: words that only this project used are in no name any more."""
 
 from __future__ import annotations
 

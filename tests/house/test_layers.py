@@ -30,7 +30,7 @@ LAYERS = (
     {"mpi_io"},
     {"commands"},
 )
-"""The entries of the package's top, the lowest first. The face, `import swath`, stands on all that it exports."""
+"""The entries of the package's top, the lowest first. The face, `import swath`, is above all that it exports."""
 LEVELS = {folder: level for level, layer in enumerate(LAYERS) for folder in layer}
 
 BY_A_NAME_THAT_IS_MADE = {
@@ -39,20 +39,20 @@ BY_A_NAME_THAT_IS_MADE = {
     "swath.commands.demo",  # whether an optional package is there
     "swath.copying.by_library.libraries",  # h5py, netCDF4 and zarr
 }
-"""Modules that import others by names which are not written down."""
+"""Modules that import others by computed names."""
 
 ARRAY = "swath.array.open_array"
 """The module of `Array`."""
 OPENS_FILES = "swath.files.core_file"
-"""Whoever opens a file for its elements does so by this module, which calls the core."""
+"""The module that calls the core to open a file for its elements."""
 SAID_BY_FORMATS = {
     f"swath.formats.{name}" for name in ("contents", "description", "identity", "netcdf_fills", "signals")
 }
-"""What arrays may import of formats: words for what is where. The others read and write what files hold."""
+"""The modules of formats that arrays may import: descriptions of positions. Other modules read and write contents."""
 SAID_BY_FILES = {f"swath.files.{name}" for name in ("attributes", "layouts", "stored_array")}
-"""What arrays may import of files: what they are stored as."""
+"""The modules of files that arrays may import: how they are stored."""
 JOIN = {"swath.array.opening", "swath.array.file"}
-"""Modules of `swath.array` that may know both: they stand above `Array`."""
+"""Modules of `swath.array` that may know both: they are above `Array`."""
 
 
 def climbs(module: str, imported: set[str]) -> list[str]:

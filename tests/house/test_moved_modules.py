@@ -1,4 +1,4 @@
-"""Modules go on working under the names that they had, for one version, and a warning says the new ones."""
+"""Old module names work for one version, and a warning gives the new names."""
 
 from __future__ import annotations
 

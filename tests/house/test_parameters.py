@@ -1,4 +1,4 @@
-"""A function takes at most six parameters; what needs more has a named struct. The public interface's options apart."""
+"""A function takes at most six parameters; with more it needs a named struct. Public functions may take more."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ PACKAGE = Path(swath.__file__).parent
 PARAMETERS_MAX = 6
 PASSED_ON = {("formats/__init__.py", name) for name in ("describe",)}
 PASSED_ON |= {("xarray/accessor.py", name) for name in ("DatasetAccessor", "TreeAccessor")}
-"""They take the keyword options of `swath.open`, or of xarray's `to_netcdf`, as these do."""
+"""These pass on the keyword options of `swath.open`, or of xarray's `to_netcdf`."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def functions(tree: ast.Module) -> Iterator[tuple[str | None, Function]]:
-    """All functions, and the classes that they are methods of."""
+    """Yield all functions, and the classes of methods."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef):
             yield from ((node.name, child) for child in node.body if isinstance(child, Function))
@@ -31,7 +31,7 @@ def functions(tree: ast.Module) -> Iterator[tuple[str | None, Function]]:
 
 
 def parameters(function: Function, of_class: str | None) -> list[str]:
-    """Their names, but for that of the object or class that a method is called on."""
+    """Return their names, without the object or class of a method."""
     given = function.args
     names = [a.arg for a in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
     names += [a.arg for a in (given.vararg, given.kwarg) if a is not None]
@@ -39,7 +39,7 @@ def parameters(function: Function, of_class: str | None) -> list[str]:
 
 
 def too_long(module: str, text: str) -> list[str]:
-    """The functions of a module that take too many, in words."""
+    """Return descriptions of the functions of a module that take too many."""
     return [
         f"{module}:{function.lineno}: {function.name} takes {len(names)}: {', '.join(names)}"
         for of_class, function in functions(ast.parse(text))

@@ -1,4 +1,4 @@
-"""How the core and the package are made: who includes and imports whom, and what one read passes through."""
+"""The structure of the core and the package: includes, imports, and the modules that one read passes through."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TEST_SOURCE = re.compile(r"_tests?\.|_for_tests\.|engine_test_file\.")
 
 PURE = {"space", "layout", "plan"}
 PLAN_OF_STORE = {"store/batch.h", "store/capabilities.h", "store/structured.h"}
-"""What a plan may know of a store: data."""
+"""The headers of the store that a plan may include: data types."""
 
 
 def test_cycles_are_found_directly_and_around() -> None:
@@ -41,7 +41,7 @@ def test_cycles_are_found_directly_and_around() -> None:
 
 
 def includes() -> Iterator[tuple[str, str]]:
-    """("plan/steps.h", "layout/access.h") of every source and header, those of tests aside."""
+    """Yield ("plan/steps.h", "layout/access.h") for every source and header, without tests."""
     for source in sorted(CORE.glob("*/**/*")):
         if source.suffix not in (".h", ".cc") or TEST_SOURCE.search(source.name) or CORE / "testing" in source.parents:
             continue
@@ -54,7 +54,7 @@ def folder(path: str) -> str:
 
 
 def reached(start: str, graph: Graph) -> set[str]:
-    """All that is included, directly or around."""
+    """Return all that is included, directly or indirectly."""
     seen: set[str] = set()
     waiting = [start]
     while waiting:
@@ -227,7 +227,7 @@ class Trail:
 
 @pytest.fixture
 def counted_requests(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Whatever makes a request, by its class or from another request, adds its direction."""
+    """Every object that makes a request, by its class or from another request, appends its direction."""
     made: list[str] = []
     request = open_array.Request
 

@@ -1,4 +1,4 @@
-"""The committed stub of the compiled core is the one that nanobind's generator makes of the installed module."""
+"""The committed stub of the compiled core equals the output of nanobind's generator for the installed module."""
 
 import subprocess
 import sys

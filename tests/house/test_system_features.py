@@ -1,4 +1,4 @@
-"""What was built before a package of the system came is built again: what the Makefile looks at for that."""
+"""Files that were built before a system package was installed are built again: the Makefile's check for this."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HEADER = "rados/objclass.h"
 
 
 class Checkout:
-    """A Makefile that stands in front of a compiler with headers of our own; what pip would do is printed only."""
+    """A Makefile with a fake compiler and our own headers; the commands of pip are only printed."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.headers = folder / "checkout", folder / "headers"
@@ -36,7 +36,7 @@ class Checkout:
         (self.headers / header).touch()
 
     def make(self) -> str:
-        """What `make .venv/.installed` does."""
+        """Return what `make .venv/.installed` does."""
         environment = {key: value for key, value in os.environ.items() if not key.startswith("MAKE")}
         environment["CXX"] = str(self.compiler)
         command = ["make", "--no-print-directory", "CMAKE_LISTS=", "PIP=echo installs", ".venv/.installed"]

@@ -1,4 +1,4 @@
-"""Swath from C: the headers, the documented programs against an installed library, and what others read of them."""
+"""Swath from C: the headers, the documented programs with an installed library, and other readers of their files."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def cc() -> str:
 
 
 def flags(prefix: Path, *options: str) -> list[str]:
-    """What `swath-config` says."""
+    """Return the output of `swath-config`."""
     return run([prefix / "bin/swath-config", *options]).split()
 
 
@@ -116,7 +116,7 @@ def on_ranks(mpi: Mpi, ranks: int, *command: object) -> str:
 
 
 def states(steps: int) -> np.ndarray:
-    """What the simulation has computed, step by step."""
+    """Return the simulation's states, step by step."""
     step, _, column = np.indices((steps, ROWS, COLUMNS))
     return ((step + 1) * (column + 1)).astype("f4")
 

@@ -1,4 +1,4 @@
-"""Programs of C, C++ and Fortran, with the ranks of each MPI, make files of every format, which others read."""
+"""Programs of C, C++ and Fortran, with ranks of each MPI, make files of every format, which other libraries read."""
 
 from __future__ import annotations
 

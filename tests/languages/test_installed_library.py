@@ -1,4 +1,4 @@
-"""The installed C++ library: found by CMake and pkg-config, and what its programs make is right for everybody."""
+"""The installed C++ library: found by CMake and pkg-config; other libraries read the files of its programs."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_the_library_exports_its_own_names_only() -> None:
 
 
 class Examples:
-    """The programs of examples/, built against what is installed for one MPI."""
+    """The programs of examples/, built with the installed library for one MPI."""
 
     def __init__(self, mpi: Mpi, folder: Path) -> None:
         self.mpi = mpi
@@ -106,7 +106,7 @@ class Examples:
         run(["cmake", "--build", folder], 300, env=env)
 
     def __call__(self, ranks: int, name: str, *arguments: object, **more: object) -> str:
-        """What an example prints on so many ranks, in surroundings that have more; 0: without MPI."""
+        """Return the output of an example on this many ranks, with additional environment variables; 0: without MPI."""
         env = surroundings(self.prefix, more)
         if ranks == 0:
             return run([self.folder / name, *arguments], env=env)
@@ -126,7 +126,7 @@ def example(mpi: Mpi, examples_of: dict[str, Examples], tmp_path_factory: pytest
 
 
 def field(scale: float) -> np.ndarray:
-    """What the dump holds, element by element."""
+    """Return the content of the dump, element by element."""
     step, row, column = np.indices((STEPS, ROWS, COLUMNS))
     return (scale * (step * 10000 + row * 100 + column)).astype("f4")
 
@@ -245,7 +245,7 @@ def test_errors_are_those_of_all_ranks(example: Examples, tmp_path: Path) -> Non
 
 
 def dump_from_python(path: Path) -> None:
-    """The calls of examples/dump.cc."""
+    """Make the calls of examples/dump.cc."""
     codecs = ["shuffle", {"name": "zlib", "configuration": {"level": 4}}]
     more = {} if path.suffix == ".nc3" else {"chunks": (1, ROWS, COLUMNS), "codecs": codecs}
     with swath.create_file(str(path), attributes={"title": "a simulation", "Conventions": "CF-1.11"}) as file:
@@ -266,7 +266,7 @@ def dump_from_python(path: Path) -> None:
 
 
 def hdf5_of_python() -> dict[str, object]:
-    """What lets a program without Python use the HDF5 that this process uses."""
+    """Return the variables by which a program without Python uses the HDF5 of this process."""
     from swath import _core
 
     return {"SWATH_HDF5": _core.hdf5_library()["path"]}
@@ -278,7 +278,7 @@ def files_below(path: Path) -> list[str]:
 
 @pytest.mark.parametrize("suffix", [".nc3", ".zarr", ".nc4", ".h5"])
 def test_the_same_calls_from_python_make_the_same_bytes(example: Examples, tmp_path: Path, suffix: str) -> None:
-    """Of HDF5 where both use one library: another version of it writes other metadata."""
+    """For HDF5, only if both use one library: another version writes other metadata."""
     python, cpp = tmp_path / f"python{suffix}", tmp_path / f"cpp{suffix}"
     dump_from_python(python)
     library = hdf5_of_python() if suffix in (".nc4", ".h5") else {}

@@ -1,4 +1,4 @@
-"""The recipes of packaging/ have the form that conda and Spack want, and say what the project says."""
+"""The recipes of packaging/ have the form for conda and Spack, and agree with the project."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SPACK = ROOT / "packaging/spack/package.py"
 
 
 def settings() -> dict[str, Any]:
-    """What pyproject.toml says of the project."""
+    """Return the settings in pyproject.toml."""
     tomllib = pytest.importorskip("tomllib")
     found: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
     return found
@@ -28,7 +28,7 @@ def settings() -> dict[str, Any]:
 
 
 def rendered() -> list[dict[str, Any]]:
-    """The recipe of each variant, by the library of rattler-build, which reads it as it would before a build."""
+    """Return the recipe of each variant, as the library of rattler-build reads it before a build."""
     rattler_build = pytest.importorskip("rattler_build")
     recipe = rattler_build.Stage0Recipe.from_file(str(CONDA / "recipe.yaml"))
     variants = rattler_build.VariantConfig.from_file(str(CONDA / "variants.yaml"))
@@ -61,7 +61,7 @@ def test_the_recipe_of_conda_asks_for_what_the_project_asks_for() -> None:
 
 
 class Directives:
-    """Stands for Spack: notes what a recipe declares."""
+    """A replacement of Spack that records the declarations of a recipe."""
 
     def __init__(self) -> None:
         self.said: dict[str, list[tuple[tuple[Any, ...], dict[str, Any]]]] = {}
@@ -75,7 +75,7 @@ class Directives:
 
 @pytest.fixture
 def spack(monkeypatch: pytest.MonkeyPatch) -> tuple[Directives, Any]:
-    """What the recipe declares, and its class."""
+    """Return the recipe's declarations, and its class."""
     directives = Directives()
     package = types.ModuleType("spack.package")
     for name in ("license", "version", "variant", "depends_on", "conflicts"):

@@ -1,4 +1,4 @@
-"""The examples of Python do what they say, with as many ranks as they like; other libraries read what they made."""
+"""The examples of Python work with any number of ranks; other libraries read their files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The wheel: installed and used in environments of its own, with no compiler, no MPI and no library of the system."""
+"""The wheel: installed and used in separate environments, without compiler, MPI and libraries of the system."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from swath.ranks.loaded_mpi import FAMILIES
 BUILD_SECONDS_MAX = 900
 WHEEL_BYTES_MAX = 12 << 20
 OF_EVERY_LINUX = re.compile(r"(ld-linux\S*|lib(c|m|dl|rt|pthread|util|stdc\+\+|gcc_s))\.so(\.\d+)*|libstdc\+\+\.so\S*")
-"""What auditwheel leaves to the system, for every Linux has it."""
+"""Libraries that auditwheel leaves to the system, because every Linux has them."""
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(BUILD_SECONDS_MAX + 100)]
 
@@ -33,7 +33,7 @@ MADE = ROOT / "build/dist-of-tests"
 
 
 def once(name: str, make: Callable[[Path], None]) -> Path:
-    """A folder that `make` fills: once for all processes of these tests."""
+    """Return a folder that `make` fills: once for all processes of these tests."""
     MADE.mkdir(parents=True, exist_ok=True)
     folder, stamp = MADE / name, MADE / f".{name}"
     with open(MADE / f".{name}.lock", "w") as lock:
@@ -47,7 +47,7 @@ def once(name: str, make: Callable[[Path], None]) -> Path:
 
 
 def made_by_make(target: str) -> Path:
-    """The file that a target of the Makefile makes."""
+    """Return the file that a target of the Makefile makes."""
     if not (ROOT / ".venv/.ready").exists() or shutil.which("make") is None:
         pytest.skip("no make, or no .venv (make setup)")
     env = {key: value for key, value in os.environ.items() if not key.startswith(("MAKE", "MFLAGS"))}
@@ -67,7 +67,7 @@ def wheel() -> Path:
 
 @dataclass(frozen=True)
 class Environment:
-    """A Python environment with the wheel and an MPI in it, and nothing else in its PATH."""
+    """A Python environment with the wheel and an MPI, and nothing else in its PATH."""
 
     folder: Path
     mpi: str
@@ -84,7 +84,7 @@ class Environment:
         }
 
     def python(self, source: str, *arguments: object, ranks: int = 0) -> str:
-        """What a program prints, on so many ranks; 0: without mpiexec."""
+        """Return the output of a program on this many ranks; 0: without mpiexec."""
         launcher = [self.folder / "bin/mpiexec", "-n", ranks] if ranks else []
         command = [*launcher, self.folder / "bin/python", "-c", source, *arguments]
         return run(command, env=self.variables, cwd=self.folder / "home")
@@ -160,7 +160,7 @@ def test_importing_it_loads_no_library_of_the_system(with_mpich: Environment) ->
 
 
 def loaded_by_python_alone(installed: Environment) -> list[str]:
-    """What NumPy and Python's own modules map."""
+    """Return the libraries of NumPy and Python's own modules."""
     alone = "import ctypes, json, numpy, ssl, sqlite3, lzma, bz2\nprint(open('/proc/self/maps').read())"
     return installed.python(alone).splitlines()
 

@@ -1,4 +1,4 @@
-"""MPI-IO programs with the drop-in: every byte is where MPI says, and no other byte was changed."""
+"""MPI-IO programs with the drop-in: every byte is where MPI says, and no other byte changed."""
 
 from __future__ import annotations
 

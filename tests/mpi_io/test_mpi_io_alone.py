@@ -1,4 +1,4 @@
-"""Collective calls in which ranks do not wait for each other: when they meet all the same, and what they hear there."""
+"""Collective calls in which ranks need not wait for each other: when they do, and the errors that they get then."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`swath mpi-io`: the program that is run gets the stub and all its arguments; backends are built; doctor tells."""
+"""`swath mpi-io`: the program gets the stub and all its arguments; backends are built; doctor reports."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_arguments_that_begin_with_dashes_are_the_programs(stub: str) -> None:
 
 
 def test_signals_that_python_ignores_end_the_program(stub: str) -> None:
-    """Whoever runs the tests may have signals ignored that are none of Python's; the program inherits those."""
+    """A test runner may ignore other signals than Python; the program inherits these."""
     ended = mpi_io("grep", "SigIgn", "/proc/self/status")
     ignored = int(ended.stdout.split()[1], 16)
     assert not [name for name in ("SIGPIPE", "SIGXFSZ") if ignored >> getattr(signal, name) - 1 & 1]
@@ -118,7 +118,7 @@ TAKE_LONG = {"argparse", "dataclasses", "inspect", "json", "pathlib", "platform"
 
 
 def started(*arguments: object, **more: object) -> subprocess.CompletedProcess[str]:
-    """`swath ARGUMENTS` by the installed script, as a job does it."""
+    """Run `swath ARGUMENTS` by the installed script, as in a job."""
     script = Path(sysconfig.get_path("scripts"), "swath")
     command = [sys.executable, script, *map(str, arguments)]
     env = {**os.environ, **{name: str(value) for name, value in more.items()}}
@@ -126,7 +126,7 @@ def started(*arguments: object, **more: object) -> subprocess.CompletedProcess[s
 
 
 def imported(command: Sequence[object], **more: object) -> set[str]:
-    """What a Python imports until it ends or becomes another program."""
+    """Return the imports of a Python until it ends or becomes another program."""
     env = {**os.environ, "PYTHONPROFILEIMPORTTIME": "1", **{name: str(value) for name, value in more.items()}}
     done = subprocess.run([sys.executable, *map(str, command)], env=env, capture_output=True, text=True, check=True)
     lines = [line for line in done.stderr.splitlines() if line.startswith("import time:")]
@@ -134,14 +134,14 @@ def imported(command: Sequence[object], **more: object) -> set[str]:
 
 
 def imported_by_a_start(**more: object) -> set[str]:
-    """By `swath mpi-io true`, and not by Python alone."""
+    """Return the imports of `swath mpi-io true` that Python alone does not have."""
     script = Path(sysconfig.get_path("scripts"), "swath")
     return imported([script, "mpi-io", "true"], **more) - imported(["-c", "pass"])
 
 
 @pytest.fixture
 def calibrated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A cache folder with a profile of the store of the tests, as `swath calibrate` would leave it."""
+    """Make a cache folder with a profile of the tests' store, as `swath calibrate` does."""
     monkeypatch.delenv(profile.VARIABLE, raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     store = profile.store_of(tmp_path)
@@ -152,7 +152,7 @@ def calibrated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def handed_over(cache: Path) -> str:
-    """The profiles that a program is given."""
+    """Return the profiles that a program gets."""
     ended = started("mpi-io", "sh", "-c", 'cat "$SWATH_MPI_IO_PROFILES"', XDG_CACHE_HOME=cache)
     assert (ended.returncode, ended.stderr) == (0, "")
     return ended.stdout

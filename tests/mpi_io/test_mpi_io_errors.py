@@ -1,4 +1,4 @@
-"""Programs that do everything wrong get MPI's errors: the same classes with the drop-in and without, each told once."""
+"""Wrong programs get MPI's errors: the same classes with the drop-in and without, each reported once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DIFFERENT = {
     "end_of_another": "MPI_ERR_IO instead of success",
 }
 FREED = {"read_with_a_freed_type", "write_together_with_a_freed_type", "view_of_a_freed_type"}
-"""What MPICH 5.0 itself crashes of, and may not with another number where the handle is."""
+"""MPICH 5.0 itself crashes in these, or not, depending on the number at the handle."""
 NO_ERROR = {"no_null_buffer_of_nothing", "no_status", "together_while_begun", "view_whose_type_is_freed"}
 
 
@@ -29,13 +29,13 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def cases(program: Path) -> list[str]:
-    """All but what MPICH may crash of by itself: a closed file is memory that others may have got meanwhile."""
+    """All cases except those in which MPICH itself may crash: a closed file is memory that may be used again."""
     listed = subprocess.run([program, "list"], capture_output=True, text=True, check=True).stdout.split()
     return [name for name in listed if name not in FREED and not name.endswith("_closed_file")]
 
 
 Answers = dict[str, tuple[list[int], list[int]]]
-"""Of each case the classes and the calls of handlers, a number a rank."""
+"""For each case, the classes and the calls of handlers, a number per rank."""
 
 
 def answers(out: str, ranks: int) -> Answers:
@@ -94,7 +94,7 @@ def test_handlers_are_called_as_often_as_by_the_mpi_itself(program: Path, tmp_pa
 
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_an_error_of_a_file_ends_no_program(program: Path, tmp_path: Path, ranks: int) -> None:
-    """The handlers of communicators are fatal, as MPI's own are; they are of other calls."""
+    """The handlers of communicators are fatal, MPI's default; files use other handlers."""
     names = [name for name in cases(program) if name != "read_of_no_handle"]
     fatal = ask(program, "fatal", names, tmp_path / "fatal", ranks=ranks, served=True)
     returned = ask(program, "return", names, tmp_path / "return", ranks=ranks, served=True)

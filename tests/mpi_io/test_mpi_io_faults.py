@@ -1,4 +1,4 @@
-"""Faults of the medium under MPI-IO: one error of all ranks of a collective call, of the caller alone else; no hang."""
+"""Faults of the medium under MPI-IO: one error on all ranks of a collective call, else on the caller alone; no hang."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_some_faults_of_every_call(tmp_path: Path, ranks: int) -> None:
 @pytest.mark.timeout(3700)
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4])
 def test_more_faults_of_every_call(tmp_path: Path, ranks: int) -> None:
-    """SWATH_MPI_IO_FAULTS=3000 is all of them."""
+    """SWATH_MPI_IO_FAULTS=3000 runs all of them."""
     faults = os.environ.get("SWATH_MPI_IO_FAULTS", "300")
     run_well(ranks, python("mpi_io_faults.py", "matrix", tmp_path, faults), seconds_max=3600)
 

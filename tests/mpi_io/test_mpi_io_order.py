@@ -1,4 +1,4 @@
-"""Ranks that come late, or wait for something else of each other: nothing is overtaken, and nothing hangs."""
+"""Ranks that come late, or wait for each other elsewhere: the order is kept, and there is no deadlock."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_mpi_goes_on_with_what_was_begun_while_a_rank_waits(
 
 @pytest.mark.parametrize("threads", ["on", "off"])
 def test_no_thread_but_the_programs_calls_an_mpi_that_serves_one(progress: Path, tmp_path: Path, threads: str) -> None:
-    """Ranks of one node meet by MPI where they get no shared memory."""
+    """Ranks of one node use MPI if they get no shared memory."""
     environment = {"SWATH_SHM_DIR": "/proc/none", "SWATH_MPI_IO_THREADS": threads}
     ended = run_well(2, [progress, "wait", tmp_path / "data"], seconds_max=30, environment=environment)
     assert ended.out == "right\n"

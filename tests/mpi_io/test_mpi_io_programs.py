@@ -1,4 +1,4 @@
-"""Programs of each MPI that is here, in C and Fortran, with the stub in front of them and the real backends."""
+"""Programs of each installed MPI, in C and Fortran, with the stub and the real backends."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from tree import PROGRAMS
 HERE = PROGRAMS / "mpi_io"
 RANKS = 2
 SINGLE = 0
-"""MPI_THREAD_SINGLE; what MPI_THREAD_MULTIPLE is the programs print."""
+"""MPI_THREAD_SINGLE; the programs print the value of MPI_THREAD_MULTIPLE."""
 
 
 @dataclass(frozen=True)
 class Mpi:
-    """An MPI to test with: the family of its backend, and its programs, of which some may not be installed."""
+    """An MPI for tests: the family of its backend, and its programs, some of which may not be installed."""
 
     name: str
     family: str
@@ -37,7 +37,7 @@ class Mpi:
 
 
 def _system(name: str, family: str, *options: str) -> Mpi:
-    """One that Debian installs beside others."""
+    """An MPI that Debian installs besides others."""
     programs = (f"/usr/bin/{each}.{name}" for each in ("mpicc", "mpicxx", "mpifort"))
     return Mpi(f"debian-{name}", family, *programs, (f"/usr/bin/mpiexec.{name}", *options))
 
@@ -89,7 +89,7 @@ class BackendOf:
 
 
 def compiled(mpi: Mpi, folder: Path, language: str, *flags: object) -> Path:
-    """program.c, or program.F90 by one of Fortran's doors."""
+    """Compile program.c, or program.F90 with one of Fortran's interfaces."""
     made = folder / f"program-{language}"
     if language == "C":
         command = [mpi.mpicc, HERE / "program.c", *flags, "-o", made]
@@ -103,7 +103,7 @@ def compiled(mpi: Mpi, folder: Path, language: str, *flags: object) -> Path:
 
 
 def ran(mpi: Mpi, command: list[object], folder: Path | None, **more: object) -> subprocess.CompletedProcess[str]:
-    """On RANKS ranks, with the stub in front; without, where there is no folder of backends."""
+    """Run on RANKS ranks, with the stub; without, if there is no folder of backends."""
     launchers = ("PMI", "OMPI_", "SWATH_MPI_IO")
     env = {key: value for key, value in os.environ.items() if not key.startswith(launchers)}
     env.update({"HYDRA_LAUNCHER": "fork", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"})
@@ -115,7 +115,7 @@ def ran(mpi: Mpi, command: list[object], folder: Path | None, **more: object) ->
 
 
 def levels(stdout: str) -> tuple[int, int]:
-    """(what was granted, MPI_THREAD_MULTIPLE), of a program whose data were right on all ranks."""
+    """Return (granted level, MPI_THREAD_MULTIPLE) of a program whose data were right on all ranks."""
     found = re.search(r"level (\d+) of (\d+), (\d+) right", stdout)
     assert found is not None, stdout
     assert int(found[3]) == RANKS

@@ -1,4 +1,4 @@
-"""One run of the file and of memory is one transfer, without a plan: the same bytes as of any other call."""
+"""One contiguous run in file and memory is one transfer, without a plan: the same bytes as with any other call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The stub of MPI-IO, with an MPI and a backend in name only: what each call reaches, and what is said when."""
+"""The stub of MPI-IO with a fake MPI and a fake backend: the target of each call, and the messages."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def stub() -> Path:
 
 
 class Built:
-    """Programs and libraries, compiled in a folder of their own."""
+    """Programs and libraries, compiled in a separate folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -51,7 +51,7 @@ class Built:
         return made
 
     def mpi(self, *defined: str) -> Path:
-        """libmpi.so of fake_mpi.c, in a folder that tells what is defined."""
+        """Make libmpi.so of fake_mpi.c, in a folder whose name lists the definitions."""
         (self.folder / "-".join(["mpi", *defined])).mkdir(exist_ok=True)
         flags = (f"-D{each}" for each in defined)
         name = "/".join(["-".join(["mpi", *defined]), "libmpi.so.12"])
@@ -83,7 +83,7 @@ def run(stub: Path, tmp_path: Path) -> Run:
 
 
 class Run:
-    """Runs programs with the stub preloaded, and no other backends than those given."""
+    """Runs programs with the stub preloaded, and only with the given backends."""
 
     def __init__(self, stub: Path, folder: Path) -> None:
         # A copy: no backend lies beside it.
@@ -160,7 +160,7 @@ def test_a_backend_serves_what_it_has_and_the_mpi_the_rest(built: Built, run: Ru
     assert (ended.returncode, ended.stderr) == (0, "")
     assert served_lines(ended.stdout) == expected_where_served()
     assert "begun, last called: ''" in ended.stdout.splitlines()
-    # Whoever has resolved an entry has done so for good; threads may do it at the same time.
+    # A resolved entry stays resolved; threads may resolve it at the same time.
     asked = [line.removeprefix("asked for ") for line in ended.stdout.splitlines() if line.startswith("asked")]
     assert set(asked) == {name for name in NAMES if not name.startswith("P")}
     one_thread = run(built.program(mpi), 1, SWATH_MPI_IO_BACKENDS=built.backends("on")).stdout

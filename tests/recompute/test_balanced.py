@@ -1,4 +1,4 @@
-"""`swath.Balanced`: every batch once an iteration, with its values, wherever it is kept and whatever fails."""
+"""`swath.Balanced`: every batch once per iteration, with its values, wherever it is kept and whatever fails."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def expected(batch: int, shape: Any, dtype: Any = "f8") -> np.ndarray[Any, Any]:
 
 
 class Produce:
-    """Computes batches into memory that it uses again, and counts."""
+    """Computes batches in memory that it uses again, and counts."""
 
     def __init__(self, shapes: Shapes, dtype: Any = "f8") -> None:
         self.shapes = [s if isinstance(s, tuple) else (s,) for s in shapes]
@@ -381,7 +381,7 @@ def test_ranks_that_ask_for_different_batches_hear_of_it(tmp_path: Path) -> None
 
 
 def run(path: Path, key: str | None, shapes: Shapes, dtype: str = "f8", comm: Any = None) -> int:
-    """Two iterations; returns how many batches were computed."""
+    """Run two iterations; return the number of computed batches."""
     produce = Produce(shapes, np.dtype(dtype))
     options: dict[str, Any] = {"path": path, "key": key, "dtype": dtype, "disk": 1.0, "memory": 0, "comm": comm}
     with warnings.catch_warnings():
@@ -454,7 +454,7 @@ def test_a_program_that_ends_without_closing_leaves_no_file_and_is_told_so(tmp_p
 
 
 def test_what_moves_from_memory_to_disk_keeps_its_price(tmp_path: Path) -> None:
-    """A file says what computing took, also of a batch that was in memory when it was written."""
+    """A file records the computing time, also for a batch that was in memory when it was written."""
 
     def produce(batch: int) -> np.ndarray[Any, Any]:
         time.sleep(0.01 if batch > 3 else 0.003)

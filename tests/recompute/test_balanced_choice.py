@@ -1,4 +1,4 @@
-"""Which batches are computed, kept in memory and kept on disk: the pure part of `swath.Balanced`."""
+"""The choice which batches are computed, kept in memory and kept on disk: the pure part of `swath.Balanced`."""
 
 from __future__ import annotations
 
@@ -246,7 +246,7 @@ def test_what_nobody_has_computed_is_taken_to_cost_as_the_others_a_byte() -> Non
 
 
 def test_what_is_on_disk_stays_there_where_nothing_is_saved() -> None:
-    """Computing takes no time, so that the first are as good as any."""
+    """Computing takes no time, so the first batches are as good as any."""
     one = batches([10] * 10, [0.0] * 10)
     places = np.where(np.arange(10) >= 6, Source.ON_DISK, Source.COMPUTED).astype(np.int8)
     one = dataclasses.replace(one, places=places, stays=True)

@@ -1,4 +1,4 @@
-"""What iterations took overrules what was predicted: the climb of the share on disk, on machines that are made up."""
+"""Measured iterations correct predictions: the climb of the share on disk, on simulated machines."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def best_share(curve: Curve) -> float:
 
 
 def run(true: Curve, model: Curve, iterations: int, noise: float = 0.0, seed: int = 0) -> list[float]:
-    """The share of each iteration."""
+    """Return the share of each iteration."""
     climb, shares, numbers = Climb(), [], random.Random(seed)
     for _ in range(iterations):
         share, words = climb.next(best_share(model), model)

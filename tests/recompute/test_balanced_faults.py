@@ -1,6 +1,6 @@
-"""`swath.Balanced` where things go wrong: full disks, files that change, forks, signals, threads, two runs at once.
+"""`swath.Balanced` under faults: full disks, changed files, forks, signals, threads, two runs at once.
 
-Whatever happens, every value that the loop gives is the one that `produce` makes.
+In every case, the values of the loop are those that `produce` makes.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def all_of(balanced: swath.Balanced) -> None:
 
 
 def stored(path: Path, **options: Any) -> swath.Balanced:
-    """All on disk, nothing in memory."""
+    """Keep all batches on disk, none in memory."""
     return swath.Balanced(produce, SIZES, **{"path": path, "disk": 1.0, "memory": 0, **options})
 
 
@@ -55,7 +55,7 @@ def tasks() -> int:
 
 @pytest.fixture(autouse=True)
 def _nothing_is_left(tmp_path: Path) -> Iterator[None]:
-    """No thread, and no hidden file."""
+    """No thread, and no hidden file, is left."""
     before = tasks()
     yield
     gc.collect()
@@ -235,7 +235,7 @@ def test_produce_may_change_its_array_later(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("disk", [1.0, 0.5])
 def test_values_that_the_program_holds_stay_what_they_were(tmp_path: Path, disk: float) -> None:
-    """Memory of reads is used again: but not what somebody has a view of."""
+    """The memory of reads is used again, but not while the program has a view of it."""
     with stored(tmp_path / "b", disk=disk) as balanced:
         all_of(balanced)
         for _ in range(2):

@@ -1,4 +1,4 @@
-"""The application SCF: its parts beside plain sums over all integrals, and its energies beside PySCF's."""
+"""The application SCF: its parts compared with plain sums over all integrals, and its energies with PySCF's."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ APPLICATION = ROOT / "applications" / "scf"
 
 
 class OneRank:
-    """What the sources of integrals ask a communicator."""
+    """The part of a communicator that the sources of integrals use."""
 
     def __init__(self, rank: int = 0, size: int = 1) -> None:
         self.rank, self.size = rank, size

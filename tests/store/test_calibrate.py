@@ -1,4 +1,4 @@
-"""`swath calibrate`: page cache and device are never taken for each other; a profile is used only where it is valid."""
+"""`swath calibrate`: page cache and device are measured separately; a profile is used only where it is valid."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> StoredProfile:
-    """A calibration of the store of the tests, very short."""
+    """Return a very short calibration of the tests' store."""
     return calibration.calibrate(str(tmp_path_factory.mktemp("store")), TINY)
 
 
 @pytest.fixture
 def kept(measured: StoredProfile, tmp_path: Path) -> StoredProfile:
-    """The same, kept as the profile of `tmp_path`."""
+    """Return the same, saved as the profile of `tmp_path`."""
     store = profile.store_of(tmp_path)
     own = dataclasses.replace(measured, file=profile.file_of(store), store=store, corrections={}, frozen=False)
     own.save()
@@ -470,7 +470,7 @@ def test_a_calibration_that_is_told_to_end_removes_its_files(tmp_path: Path) -> 
 
 
 def test_no_number_is_the_mean_of_two():
-    """One of the two may have been interrupted, or have met memory that the kernel had still to make."""
+    """One of two values may come from an interruption, or from memory that was new."""
     over_already = 0.0
     given = iter([100.0, 1.0, 2.0])
     (sample,) = in_turn([lambda: next(given)], 0.0, over_already)

@@ -1,4 +1,4 @@
-"""What a store can do reaches the plan; what it does not tell is not taken for an advantage."""
+"""The capabilities of a store reach the plan; an unknown capability counts as missing."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The modelled disk as a mounted file system, and as an engine: real bytes, a model's time, and what it says it did."""
+"""The modelled disk as a mounted file system and as an engine: real bytes, modelled time, and its statistics."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ needs_fuse = pytest.mark.skipif(bool(REFUSAL), reason=REFUSAL)
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
-    """The root of a single disk whose time runs 20 times as fast."""
+    """Return the root of a single disk whose time runs 20 times as fast."""
     with modelled_disk.mounted("p690-scsi", tmp_path, scale=20, build=BUILD) as root:
         yield root
 
@@ -42,7 +42,7 @@ def write(path: Path, size: int, seed: int = 0) -> bytes:
 
 
 def read_at_once(paths: list[Path], size: int = MIB) -> None:
-    """Reads all files, a thread each, which wait for each other before every read."""
+    """Read all files with one thread each; the threads wait for each other before every read."""
     together = threading.Barrier(len(paths))
 
     def read(path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The profile of a modelled disk: measured by its engine, kept, found by whoever opens a file with that engine."""
+"""The profile of a modelled disk: measured by its engine, saved, and used for files that are opened with it."""
 
 from __future__ import annotations
 

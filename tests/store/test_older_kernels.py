@@ -1,4 +1,4 @@
-"""On a kernel without cachestat (before Linux 6.5) and without io_uring (or in a container) all works, if less well."""
+"""Without cachestat (before Linux 6.5) and without io_uring (in containers), everything works, but less well."""
 
 from __future__ import annotations
 

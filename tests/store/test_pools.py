@@ -1,4 +1,4 @@
-"""What is decided for files in Ceph pools without asking a cluster: names, stripes, turns at servers, plans."""
+"""Decisions for files in Ceph pools that need no cluster: names, stripes, turns at servers, plans."""
 
 from __future__ import annotations
 

@@ -172,7 +172,7 @@ print(value)
 
 @pytest.mark.timeout(200)
 def test_four_jobs_write_into_each_others_gaps(path: str) -> None:
-    """By all methods, for SWATH_JOBS_SECONDS; what none of them writes is as it was."""
+    """Write by all methods, for SWATH_JOBS_SECONDS; bytes that none of them writes are unchanged."""
     seconds = float(os.environ.get("SWATH_JOBS_SECONDS", "10"))
     v = values((64, 50))
     with swath.create(f"{path}&stripe=1000,4,4000", v.shape, "f8") as a:

@@ -1,7 +1,7 @@
-"""Operations and bytes on the wire, method by method: as the plan says, by the counters of the OSDs themselves.
+"""Operations and bytes on the network, for each method: the plan equals the counters of the OSDs.
 
-Of what the servers are asked for an array's column nothing is left out and nothing is allowed for: an operation is a
-request of the plan, or one of the small ones that are named here.
+The comparison is exact for an array's column: an operation is a request of the plan, or one of the small ones that are
+named here.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ pytestmark = [
 ]
 
 READ_RANGES, WRITE_RANGES = 1000, 100
-"""Of one operation of a list; see docs/rados.md."""
+"""The limits of one list operation; see docs/rados.md."""
 REQUEST_BYTES = 900
-"""On the wire, both ways together: of a request with its answer, beside what it moves and lists."""
+"""Bytes on the network of a request and its answer, besides its data and its list."""
 RANGE_BYTES = 90
-"""Of a range of a list beside the bytes that it moves, both ways."""
+"""Bytes of a range in a list, besides its data, both ways."""
 IDLE_BYTES, IDLE_BYTES_PER_SECOND = 32_000, 16_000
-"""What OSDs say to each other and to the monitor."""
+"""The traffic of OSDs with each other and with the monitor."""
 
 
 @pytest.fixture(scope="module", autouse=True)
 def short_heartbeats() -> Iterator[None]:
-    """OSDs fill their heartbeats up to 2,000 bytes, which are no part of any operation."""
+    """OSDs fill heartbeats up to 2,000 bytes, which belong to no operation."""
 
     def set_least(least: str) -> None:
         for admin_socket in ceph.admin_sockets():
@@ -45,7 +45,7 @@ def short_heartbeats() -> Iterator[None]:
 
 
 class Asked:
-    """A column: the pieces of objects that each rank's elements are, one after the other, as stripes cut them."""
+    """A column: the pieces of objects of each rank's elements, in order, as stripes cut them."""
 
     def __init__(self, stripe: str, rows: int, row_bytes: int, element_bytes: int, ranks: int) -> None:
         self.arguments = (stripe, rows, row_bytes, element_bytes)
@@ -62,7 +62,7 @@ class Asked:
         ]
 
     def requests(self, method: str, direction: str) -> int:
-        """How many the methods make that send their regions, of all ranks."""
+        """Return the requests of all ranks, for the methods that send their regions."""
         if method == "direct":
             return sum(map(len, self.pieces))
         ranges_max = READ_RANGES if direction == "read" else WRITE_RANGES
@@ -82,7 +82,7 @@ class Asked:
 
 
 def pieces_of(stripe: str, begin: int, end: int) -> Iterator[int]:
-    """The objects that bytes [begin, end) are in, one for each piece between two ends of stripe units."""
+    """Yield the object of each piece of bytes [begin, end) between two ends of stripe units."""
     unit, count, object_bytes = map(int, stripe.split(","))
     of_object = object_bytes // unit
     for number in range(begin // unit, (end - 1) // unit + 1):
@@ -90,7 +90,7 @@ def pieces_of(stripe: str, begin: int, end: int) -> Iterator[int]:
 
 
 def of_all_ranks(found: dict[str, Any], key: str) -> int:
-    """What the plan says, which is also what every rank counted."""
+    """Return the plan's number, which every rank must also have counted."""
     assert [planned[key] for planned in found["planned"]] == [made[key] for made in found["made"]], found
     return sum(planned[key] for planned in found["planned"])
 
@@ -122,7 +122,7 @@ def test_requests_are_those_of_the_plan_and_nothing_else_is_asked(column: str, r
             continue  # the servers have no class, or the plan says why not
         planned = of_all_ranks(found, f"{direction}_requests")
         assert counted["op"] == planned == asked.requests(method, direction), found
-        # A class that writes reads, too.
+        # The class reads when it writes.
         kind = {"read": "op_r", "write": "op_rw" if method == "datatype" else "op_w"}[direction]
         assert counted[kind] == counted["op"], found
         if direction == "read":
@@ -154,7 +154,7 @@ def test_a_region_costs_what_it_holds_by_description_and_eleven_times_that_in_a_
 
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_methods_of_windows_ask_for_windows_alone(ranks: int) -> None:
-    """An object that another rank has written since it was read is asked for again: that is counted, not planned."""
+    """If another rank has written an object since it was read, it is requested again: this is counted, not planned."""
     asked = Asked("65536,4,4194304", 5000, 4096, 8, ranks)
     for found in asked.measured("sieve", "two-phase"):
         made = [rank["read_requests"] + rank["write_requests"] for rank in found["made"]]

@@ -1,4 +1,4 @@
-"""What goes wrong in a cluster: OSDs, monitors and pools that are gone or full, wrong keys, killed clients."""
+"""Faults of a cluster: OSDs, monitors and pools that are gone or full, wrong keys, killed clients."""
 
 from __future__ import annotations
 
@@ -115,13 +115,13 @@ def make(path: str) -> None:
 
 
 def set_full_ratios(own: ceph.Cluster, near: float, backfill: float, full: float) -> None:
-    """From which part on OSDs count as full: none of the three may be above the next."""
+    """Set the ratios from which on OSDs count as full: they must be ascending."""
     for name, ratio in (("nearfull", near), ("backfillfull", backfill), ("full", full)):
         own.run("osd", f"set-{name}-ratio", str(ratio))
 
 
 def wait_until(action: Callable[[], Any]) -> None:
-    """The action succeeds again, as soon as all have heard of what was done."""
+    """Repeat the action until it succeeds: all servers must know of the change first."""
     for _ in range(60):
         with contextlib.suppress(swath.StoreError):
             return action()
@@ -130,7 +130,7 @@ def wait_until(action: Callable[[], Any]) -> None:
 
 
 def wait_for_error(action: Callable[[], Any], words: str) -> None:
-    """The action fails with a StoreError that says so, as soon as all have heard of what was done."""
+    """Repeat the action until it fails with this StoreError: all servers must know of the change first."""
     for _ in range(60):
         try:
             action()
@@ -170,7 +170,7 @@ def test_a_full_pool_and_a_removed_one_say_so_and_leave_nothing_under_the_name(o
 
 
 def osd_of(own: ceph.Cluster, item: str) -> str:
-    """The OSD that has an object."""
+    """Return the OSD of an object."""
     return f"osd.{json.loads(own.run('osd', 'map', 'swath', item, '--format', 'json'))['acting_primary']}"
 
 
@@ -259,7 +259,7 @@ def replicated() -> Any:
 
 
 def write_rows_while(path: str, row: int, happens: Callable[[], None]) -> None:
-    """Write each row by itself, with the row's number; before one of them something happens. All are then there."""
+    """Write each row by itself, with its number; `happens` runs before one of them. All rows must exist at the end."""
     shape = (64, 4096)
     with swath.create(f"{path}&stripe=4096,8,65536", shape, "f8") as a:
         a.write(np.zeros(shape))

@@ -1,7 +1,7 @@
-"""What the counters say was moved is what a file system sees: FUSE, without a page cache, counts every byte.
+"""Counters equal the bytes that a file system sees: FUSE, without a page cache, counts every byte.
 
-What format libraries move themselves (headers, HDF5's and Zarr's metadata) is told apart: the file system is asked
-before and after each operation of the array.
+The bytes that format libraries move (headers, metadata of HDF5 and Zarr) are excluded: the file system's counters are
+read before and after each operation of the array.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ FORMATS: dict[str, dict[str, Any]] = {
 NPY_HEADER_BYTES = 128
 
 Bytes = tuple[int, int]
-"""Read and written."""
+"""Bytes read and bytes written."""
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def seen(disk: Path, work: Callable[[], Any]) -> Bytes:
-    """What the file system moved while `work` was done."""
+    """Return the bytes that the file system moved during `work`."""
     before = modelled_disk.statistics(disk)
     work()
     after = modelled_disk.statistics(disk)
@@ -64,14 +64,14 @@ def counted(array: swath.Array) -> Bytes:
 
 
 def opened(path: Path, **options: Any) -> swath.Array:
-    """With one stream at a time: chunks are then not asked for ahead, which this file system would move twice."""
+    """Open with one stream at a time: then chunks are not prefetched, which this file system would count twice."""
     raw = {"shape": SHAPE, "dtype": "<i4"} if path.suffix == ".raw" else {}
     return swath.open(path, **raw, streams=1, **options)
 
 
 @pytest.fixture(params=FORMATS)
 def path(request: pytest.FixtureRequest, disk: Path) -> Path:
-    """Of a file of each format, written."""
+    """Make a file of each format."""
     path = disk / request.param
     with swath.create(path, SHAPE, "<i4", overwrite=True, **FORMATS[request.param]) as a:
         a.write(VALUES)
@@ -138,7 +138,7 @@ def test_what_is_written_to_a_new_file_is_counted_and_its_header_told_apart(disk
 def test_every_byte_that_a_copy_writes_is_counted_but_for_header_and_journal(
     disk: Path, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What it reads ahead this file system forgets, so that only what is written can be compared."""
+    """This file system drops what it reads ahead, so only writes can be compared."""
     target = disk / f"copy-of-{path.name}.npy"
     counts: list[Bytes] = []
     journal_bytes: list[int] = []

@@ -1,4 +1,4 @@
-"""Tokens in shared memory: whose they are, what killed and forked processes leave of them."""
+"""Tokens in shared memory: their owners, and what killed and forked processes leave."""
 
 import contextlib
 import multiprocessing
@@ -28,7 +28,7 @@ SECONDS_MAX = 60
 
 @pytest.fixture(autouse=True)
 def shared(monkeypatch):
-    """A folder of shared memory of this test alone, not made yet, in one that everybody may use."""
+    """Return this test's own folder of shared memory, not made yet, in a folder for everybody."""
     for name in list(os.environ):
         if name.startswith("SWATH_STREAMS"):
             monkeypatch.delenv(name)
@@ -56,7 +56,7 @@ def tables(shared):
 
 
 def status_of_child(child):
-    """What a child ended with; one that does not end is killed, and is a failure."""
+    """Return the exit status of a child; a child that does not end is killed, which is a failure."""
     for _ in range(SECONDS_MAX * 100):
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:
@@ -68,7 +68,7 @@ def status_of_child(child):
 
 
 def in_child(work):
-    """Whether `work()` went well in a forked process."""
+    """Return whether `work()` succeeded in a forked process."""
     child = os.fork()
     if child == 0:
         try:
@@ -123,7 +123,7 @@ def test_ranks_whose_folder_is_refused_send_messages(shared):
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be two users")
 @pytest.mark.parametrize("planted", ["folder", "link", "file"])
 def test_what_another_user_has_planted_neither_hangs_nor_crashes(shared, raw, planted):
-    """A stranger was there first, with pipes and nonsense inside."""
+    """Another user was first, with pipes and invalid files inside."""
     place = shared.parent / "strangers" if planted == "link" else shared
     if planted == "file":
         place.write_bytes(b"\xff" * 200_000)
@@ -187,7 +187,7 @@ def test_a_table_that_cannot_be_trusted_is_not_shown_and_said(shared, raw):
 
 
 def test_after_100_kills_one_start_leaves_nothing(shared, raw):
-    """Of arrays that are open, blocks that hold a token, and programs that wait for one."""
+    """The killed programs have open arrays, hold tokens in blocks, or wait for one."""
 
     def work(number, ready):
         with contextlib.ExitStack() as open_ones:

@@ -1,4 +1,4 @@
-"""How many streams a target serves at a time: settings, tokens of threads, processes and nodes, what is learned."""
+"""The number of streams of a target: settings, tokens of threads, processes and nodes, learned numbers."""
 
 import json
 import os
@@ -44,7 +44,7 @@ def opened(path, **options):
 
 
 def in_threads(count, work):
-    """What `work(i)` returned in each of so many threads, all of which begin together."""
+    """Return the results of `work(i)` in this many threads, which begin together."""
     results = [None] * count
     start = threading.Barrier(count)
 
@@ -166,7 +166,7 @@ def test_cold_reads_of_several_streams_take_tokens_and_get_the_right_bytes(file)
 @pytest.mark.parametrize("distribution", [swath.Block(), swath.Cyclic(1000)])
 @pytest.mark.parametrize("method", ["direct", "sieve", "list", "two-phase"])
 def test_every_method_gives_its_token_back(file, method, distribution):
-    """On a disk that is never in the page cache, one stream at a time, on one node and on two."""
+    """On a disk that is never cached, one stream at a time, on one node and on two."""
 
     def work(comm):
         with opened(file, comm=comm, streams={"read": 1, "write": 1}, engine="posix") as a:
@@ -240,7 +240,7 @@ def test_a_block_of_anybodys_reading_is_a_stream(file):
 
 
 def test_blocks_of_several_threads_take_turns(tmp_path):
-    """A folder's files are not asked after in the page cache: every block takes a token."""
+    """For a folder, the page cache is not checked: every block takes a token."""
     inside = []
     most = []
 

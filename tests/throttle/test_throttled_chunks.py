@@ -1,4 +1,4 @@
-"""`streams=` reaches the readers and writers of coded chunks, in every format that has them."""
+"""`streams=` applies to readers and writers of coded chunks, in every format that has them."""
 
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ def create(path: Path) -> Path:
 
 
 def moved(path: Path, streams: Any, *, write: bool = False) -> swath.Counters:
-    """By a modelled disk of its own, whose reads are never cached and take milliseconds each."""
+    """Read or write on a separate modelled disk, whose reads are never cached and take milliseconds each."""
     engine = f"model:p690-scsi@{path}-{streams}"
     with swath.open(path, mode="r+" if write else "r", engine=engine, streams=streams) as a:
         if write:

@@ -1,4 +1,4 @@
-"""Traces: what a run did is read back from them, operation by operation, also where it was killed."""
+"""Traces: the operations of a run can be read from them, one by one, also if it was killed."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def did(folder: Path, rank: int) -> Any:
 
 
 def check_operations(folder: Path, traces: list[ProcessTrace]) -> None:
-    """Compares the traces with what each rank wrote down."""
+    """Compare the traces with the lists that each rank wrote."""
     assert [trace.rank for trace in traces] == list(range(len(traces)))
     events = [operations_of(trace) for trace in traces]
     for rank, trace in enumerate(traces):

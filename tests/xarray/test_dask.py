@@ -1,4 +1,4 @@
-"""dask and `distributed` over Swath: threads and processes that read at once read what is there, cold and warm.
+"""dask and `distributed` with Swath: threads and processes read right values at the same time, cold and warm.
 
 SWATH_TEST_DASK_READS: random reads by each scheduler (10000 for a release; a tenth of that by default).
 """
@@ -36,9 +36,9 @@ READS = int(os.environ.get("SWATH_TEST_DASK_READS", "1000"))
 SHAPE = (60, 50, 40)
 CHUNKS = (7, 11, 13)
 BLOCKS = (21, 22, 26)
-"""What a task reads."""
+"""The size of a task's read."""
 PARTS = 10
-"""In which reads are computed, with pages dropped before each, and all the time during every other one."""
+"""The number of parts in which reads are computed, with pages dropped before each, and during every other one."""
 VALUES = np.arange(np.prod(SHAPE), dtype="i4").reshape(SHAPE)
 
 
@@ -90,7 +90,7 @@ def random_key(rng: np.random.Generator) -> tuple[Any, ...]:
 
 
 def random_reads(sources: list[Any], count: int, seed: int) -> tuple[list[Any], list[Any]]:
-    """Lazy selections, and what they are to be."""
+    """Return lazy selections, and their expected values."""
     rng = np.random.default_rng(seed)
     keys = [random_key(rng) for _ in range(count)]
     return [sources[rng.integers(len(sources))][key] for key in keys], [VALUES[key] for key in keys]
@@ -102,7 +102,7 @@ def wrong(found: tuple[Any, ...], expected: list[Any]) -> int:
 
 
 def sources(files: list[Path], stack: contextlib.ExitStack) -> list[Any]:
-    """dask arrays by `to_dask`, and those of data sets."""
+    """Return dask arrays of `to_dask`, and those of data sets."""
     arrays = [stack.enter_context(swath.open(path, "v")).to_dask(BLOCKS) for path in files]
     blocks = dict(zip("tyx", BLOCKS, strict=True))
     opened = [stack.enter_context(xr.open_dataset(path, engine=Engine, chunks=blocks)) for path in files]
@@ -237,7 +237,7 @@ def test_without_dask_or_xarray_it_is_said_what_to_install(files: list[Path], mo
 
 
 class Slow:
-    """An array whose opening lasts until it is let go on."""
+    """An array whose open blocks until the test continues it."""
 
     dtype, shape, ndim = np.dtype("f8"), (3,), 1
 

@@ -1,4 +1,4 @@
-"""`to_file(append_dim=)`: data sets appended to files of every format that grows are what other engines read."""
+"""`to_file(append_dim=)`: other engines read the appended data sets, in files of every format that grows."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ FORMATS = {
 
 
 def days(first: int, count: int, seed: int = 0) -> Any:
-    """A few days of a model: packed numbers, floats, times, text, and what does not lie along time."""
+    """Return a few days of a model: packed numbers, floats, times, text, and variables that are not along time."""
     values = np.random.default_rng(first + seed).integers(0, 90, (count, 3, 4))
     return xr.Dataset(
         {

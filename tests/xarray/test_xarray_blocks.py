@@ -1,4 +1,4 @@
-"""In which blocks data sets are computed and written: pure arithmetic; and index arrays as boxes."""
+"""The blocks in which data sets are computed and written: pure arithmetic; and index arrays as boxes."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_points_select_what_numpy_selects(
 
 
 def naive_recodings(array: Blocked, budget: int) -> int:
-    """How many blocks the chunk of a file has that has most, counted element by element."""
+    """Return the most blocks that touch one chunk of the file, counted element by element."""
     touched: dict[tuple[int, ...], int] = {}
     for block in blocks_of(array, budget):
         first = [s.start + (array.first if axis == 0 else 0) for axis, s in enumerate(block)]

@@ -1,4 +1,4 @@
-"""`to_file(mode="a")` onto variables that are there: old values or new ones, and none that is read as another."""
+"""`to_file(mode="a")` onto existing variables: old values or new ones, and none is read as another value."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_values_packed_otherwise_are_refused(tmp_path: Path, suffix: str, words:
 
 
 def test_values_that_may_be_old_or_new_are_no_others(tmp_path: Path, suffix: str) -> None:
-    """What is written before something fails is packed as the file has it, whatever another file had."""
+    """Values that are written before a failure are packed as in the file, not as in another file."""
     path = tmp_path / f"a.{suffix}"
     of(1.0, 2.0, 3.0).swath.to_file(path, encoding={"t": PACKED})
     of(10.0, np.nan, 30.0).swath.to_file(tmp_path / "b.nc", encoding={"t": {**PACKED, "scale_factor": 5.0}})

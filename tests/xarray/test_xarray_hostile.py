@@ -1,5 +1,5 @@
-"""Files that lie, and files that nobody expects, opened by xarray: an error that names the file and what is wrong in
-it, or a data set; never an exception of whatever was met on the way."""
+"""Damaged and unusual files, opened by xarray: an error that names the file and the problem, or a data set; never a
+random exception."""
 
 from __future__ import annotations
 

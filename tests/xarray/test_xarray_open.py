@@ -1,4 +1,4 @@
-"""`engine="swath"` of xarray: data sets are those that other engines open."""
+"""`engine="swath"` of xarray: data sets are equal to those of other engines."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from swath.xarray import lazy  # noqa: E402
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 OF_ZARR_PYTHON = ("compressors", "filters", "serializer", "fill_value", "shards")
-"""What the zarr engine tells as objects of zarr-python."""
+"""Keys that the zarr engine gives as objects of zarr-python."""
 
 
 def sample_files() -> list[Path]:
@@ -39,7 +39,7 @@ def same(found: Any, expected: Any) -> bool:
 
 
 def same_encoding(found: Any, expected: Any, engine: str) -> None:
-    """Every word of the other engine, in the same meaning."""
+    """Every key of the other engine, with the same meaning."""
     assert found.encoding.get("unlimited_dims", set()) == expected.encoding.get("unlimited_dims", set())
     if engine == "scipy":  # says next to nothing
         return

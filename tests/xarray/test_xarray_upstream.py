@@ -1,4 +1,4 @@
-"""xarray's own tests of its backends, with Swath opening what other engines wrote, and writing in their place."""
+"""xarray's own tests of its backends: Swath opens what other engines wrote, and writes instead of them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ default_zarr_format = upstream.default_zarr_format  # a fixture
 
 @pytest.fixture(params=[False, True], ids=["numpy", "dask"])
 def use_dask(request: Any) -> bool:
-    """As xarray's conftest has it."""
+    """The same fixture as in xarray's conftest."""
     return request.param
 
 
@@ -45,7 +45,7 @@ def time_unit(request: Any) -> str:
 
 @pytest.fixture(autouse=True)
 def skipped_by_parameter(request: Any) -> None:
-    """Leave tests out by their parameters: those of `left_out`, and by the mark that xarray's conftest looks for."""
+    """Skip tests by their parameters: those of `left_out`, and those with the mark of xarray's conftest."""
     reason = getattr(request.cls, "LEFT_OUT", {}).get(request.node.name)
     if reason:
         pytest.skip(reason)
@@ -57,9 +57,9 @@ def skipped_by_parameter(request: Any) -> None:
 
 
 def left_out(reasons: dict[str, str]) -> Callable[[type], type]:
-    """Leave tests of xarray out of a class, each for a reason; "test_a[b]" is that of one parameter.
+    """Skip tests of a class of xarray, each for a reason; "test_a[b]" is the test with that parameter.
 
-    Those that reach Swath in no way are left out as well.
+    Tests that do not use Swath at all are skipped, too.
     """
 
     def without(cls: type) -> type:
@@ -81,7 +81,7 @@ def left_out(reasons: dict[str, str]) -> Callable[[type], type]:
 
 
 class OpenedBySwath:
-    """What others wrote is opened by Swath."""
+    """Swath opens what others wrote."""
 
     REACHED_BY = ("self.roundtrip", "self.open(", "super().")
 
@@ -95,7 +95,7 @@ class OpenedBySwath:
 
 
 class WrittenBySwath:
-    """What Swath writes is opened by others."""
+    """Others open what Swath writes."""
 
     REACHED_BY = ("self.roundtrip", "self.save(", "super().")
 
@@ -110,7 +110,7 @@ class WrittenBySwath:
 
 
 class TreesOpenedBySwath:
-    """What others wrote is opened by Swath, as a tree or as its groups."""
+    """Swath opens what others wrote, as a tree or as its groups."""
 
     REACHED_BY = ("open_datatree", "load_datatree", "open_groups")
 
@@ -125,7 +125,7 @@ class TreesOpenedBySwath:
 
 
 class TreesWrittenBySwath:
-    """What Swath writes, data set by data set, is opened by others."""
+    """Others open what Swath writes, data set by data set."""
 
     REACHED_BY = ("to_netcdf",)
 

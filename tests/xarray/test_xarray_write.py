@@ -1,4 +1,4 @@
-"""`ds.swath.to_file`: data sets written in every format are what xarray's own engines read."""
+"""`ds.swath.to_file`: xarray's own engines read the data sets, in every format."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ CASES = [
 
 
 def chunked(data_set: Any) -> Any:
-    """Every variable of numbers in blocks that are no whole chunks."""
+    """Return every numeric variable in blocks that are no whole chunks."""
     return data_set.chunk({name: max(length - 2, 1) for name, length in data_set.sizes.items()})
 
 
@@ -310,7 +310,7 @@ def test_a_file_is_written_when_its_delayed_object_is_computed(tmp_path: Path) -
 
 
 def test_a_file_is_copied_from_itself_in_another_format(tmp_path: Path) -> None:
-    """Lazily opened, with and without dask, through every format and back."""
+    """The file is opened lazily, with and without dask, in every format, and copied back."""
     plain().swath.to_file(tmp_path / "0.nc4")
     names = ["0.nc4", "1.zarr", "2.h5", "3.nc3", "4.nc4"]
     for chunks in (None, {}):

@@ -3,7 +3,7 @@
 Their names may belong to anything: a pipe, a device, a file of gigabytes, malicious JSON. A read always ends soon, with
 a plain text or value, or with OSError or ValueError.
 
-A kill leaves `.….tmp` next to such a file: the new file before it takes the name. Its user may remove it.
+Left after a kill: `.….tmp` next to such a file, the new file before it takes the name. Its user may remove it.
 """
 
 from __future__ import annotations

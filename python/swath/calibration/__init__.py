@@ -134,7 +134,7 @@ def _scratch(folder: str, effort: Effort) -> Iterator[str]:
             f"calibrate {folder}: {free >> 20:,} MiB are free, {effort.room_bytes >> 20:,} MiB are needed; "
             "free some room there, or try --quick, which needs a quarter"
         )
-    # A kill leaves the folder ".swath-calibrate-…"; its user may remove it.
+    # Left after a kill: the folder ".swath-calibrate-…"; its user may remove it.
     try:
         scratch = tempfile.mkdtemp(prefix=".swath-calibrate-", dir=folder)
     except OSError as error:

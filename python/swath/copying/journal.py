@@ -12,7 +12,7 @@ Next to the target `b.npy`, in the same folder:
 
 A part is one array; the copy of a file has one for each variable.
 
-A kill leaves all three; a copy with `resume=True` continues from them, one with `resume=False` removes them.
+Left after a kill: all three; a copy with `resume=True` continues from them, one with `resume=False` removes them.
 
 A line is written after its data were synced, and is synced itself. The last line may be torn: it is then cut off. A
 process locks the journal (flock) while it works on the copy; only the process with the lock makes, and removes, the

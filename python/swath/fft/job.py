@@ -6,7 +6,7 @@ Next to the target `b.npy`, in the same folder, during a transform:
     .b.npy.swath-fft.between0    the file after the first pass, and so on
     .b.npy.swath-fft.lock        the process that makes and removes the others locks it (flock)
 
-A kill leaves all three; the next transform to the same target removes them.
+Left after a kill: all three; the next transform to the same target removes them.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ It is written under a hidden name, which no other process opens. With a key it g
 synced, and the list of kept batches follows the batches; a truncated file, or a file of a killed run, has no such end.
 Each batch has a checksum, which is compared at each read.
 
-A kill leaves the hidden file; it is of no use, and its user may remove it.
+Left after a kill: the hidden file; it is of no use, and its user may remove it.
 """
 
 from __future__ import annotations

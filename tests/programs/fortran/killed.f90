@@ -1,4 +1,4 @@
-! What is killed somewhere in the middle: killed FILE replaces the array "t" of a file, in one call.
+! The test kills this program somewhere in the middle: killed FILE replaces the array "t" of a file, in one call.
 program killed
   use swath
   implicit none

@@ -1,4 +1,4 @@
-/* For an MPI that has no Fortran: what the example needs of it, for mpi_of_c.f90. */
+/* The functions that mpi_of_c.f90 needs from an MPI without Fortran. */
 #include <mpi.h>
 #include <stddef.h>
 

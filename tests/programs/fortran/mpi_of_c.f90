@@ -1,4 +1,4 @@
-! For an MPI that has no Fortran: communicators are integers.
+! The interface to an MPI without Fortran: communicators are integers.
 module mpi_of_c
   use, intrinsic :: iso_c_binding
   implicit none

@@ -1,4 +1,4 @@
-! Shares of CYCLIC distributions, selections with negative steps, and an error of one rank, which all get.
+! Shares of CYCLIC distributions, selections with negative steps, and an error of one rank, which all ranks get.
 program shares
   use mpi_f08
   use swath

@@ -1,5 +1,5 @@
 /* Files of all formats by the ranks of MPI: shares, selections with steps, records, attributes, boxes, redistribution,
- * explain, and an error of one rank that all hear. Run in an empty folder. */
+ * explain, and an error of one rank that all ranks get. Run in an empty folder. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

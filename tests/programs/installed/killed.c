@@ -1,4 +1,4 @@
-/* What is killed somewhere in the middle:
+/* The test kills this program somewhere in the middle:
  *   killed begin FILE     makes a file of two records
  *   killed replace FILE   makes another in its place, of values that are 100 greater
  *   killed append FILE    adds a record to a variable

@@ -1,4 +1,4 @@
-// A program outside of Swath's tree: makes a file of one array, reads it again and says what is in it.
+// A program outside of Swath's tree: makes a file of one array, reads it, and prints its contents.
 #include <cstdio>
 #include <numeric>
 #include <swath/swath.hpp>

@@ -1,4 +1,4 @@
-"""Appends records to a file until it is killed, or has as many as it was asked for."""
+"""Append records to a file, until the program is killed or the requested number is reached."""
 
 from __future__ import annotations
 

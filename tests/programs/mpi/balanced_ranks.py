@@ -1,4 +1,4 @@
-"""Ranks of MPI iterate over batches that are kept or computed again, and hear of what one of them raises."""
+"""MPI ranks iterate over batches that are stored or computed again, and all get the error of one rank."""
 
 from __future__ import annotations
 

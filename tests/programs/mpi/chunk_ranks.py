@@ -1,4 +1,4 @@
-"""Under mpiexec: random cases of coded chunks, the same on all ranks, read and written as planned.
+"""Under mpiexec: random cases of coded chunks, the same on all ranks; reads and writes must agree with the plan.
 
 mpiexec -n 4 python chunk_ranks.py SEED CASES
 """

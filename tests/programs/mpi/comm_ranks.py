@@ -1,6 +1,6 @@
-"""What mpi4py's communicators add to the contract of comms, which real ranks keep in core/comm/mpi_comm_test.cc.
+"""Additional tests of communicators from mpi4py; core/comm/mpi_comm_test.cc has the general ones, with real ranks.
 
-Run by `mpiexec -n N python comm_ranks.py`; exits with 0 when every rank found everything right.
+Run by `mpiexec -n N python comm_ranks.py`; the exit status is 0 if every rank found the right results.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ RANK, SIZE = WORLD.rank, WORLD.size
 
 
 def raises(error: type[BaseException], words: str, call: Callable[[], object]) -> None:
-    """Fails unless `call` raises `error` with `words` in its text."""
+    """Fail unless `call` raises `error` with `words` in its text."""
     text = None
     try:
         call()
@@ -31,14 +31,14 @@ def raises(error: type[BaseException], words: str, call: Callable[[], object]) -
 
 
 def test_ranks_are_those_of_mpi4py(comm: _core.Comm) -> None:
-    """The same rank and size; bytes of any size go to and fro."""
+    """Rank and size are those of mpi4py; bytes of any size are sent in both directions."""
     assert (comm.name, comm.rank, comm.size) == ("mpi", RANK, SIZE)
     assert comm.allgather(bytes([RANK]) * RANK) == [bytes([r]) * r for r in range(SIZE)]
     assert comm.broadcast(b"of the last" if RANK == SIZE - 1 else b"", SIZE - 1) == b"of the last"
 
 
 def test_a_program_that_uses_mpi_meanwhile_does_not_disturb(comm: _core.Comm) -> None:
-    """The communicator is a duplicate: the program's own messages and collectives pass between ours."""
+    """The communicator is a duplicate: the program's own messages and collectives do not mix with Swath's."""
     for i in range(50):
         pending = WORLD.isend(i, (RANK + 1) % SIZE, tag=0)
         assert comm.allgather(bytes([RANK, i])) == [bytes([r, i]) for r in range(SIZE)]
@@ -47,14 +47,14 @@ def test_a_program_that_uses_mpi_meanwhile_does_not_disturb(comm: _core.Comm) ->
 
 
 def test_ranks_that_ask_for_different_things_all_hear_of_it(comm: _core.Comm) -> None:
-    """An error on every rank, and the communicator goes on."""
+    """Every rank gets an error, and the communicator works afterwards."""
     if SIZE > 1:
         raises(RuntimeError, "other", lambda: comm.agree_same("other" if RANK == 0 else "this"))
     assert comm.allgather(b"x") == [b"x"] * SIZE
 
 
 def test_communicators_of_some_ranks_and_of_one(comm: _core.Comm) -> None:
-    """A sub-communicator numbers its own ranks, reversed ones too."""
+    """A sub-communicator numbers its own ranks, also in reversed order."""
     half = WORLD.Split(RANK % 2, -RANK)
     part = _mpi.MpiComm(half.handle)
     assert (part.rank, part.size) == (half.rank, half.size)
@@ -68,7 +68,7 @@ def test_communicators_of_some_ranks_and_of_one(comm: _core.Comm) -> None:
 
 
 def test_what_cannot_be_a_communicator_is_refused(comm: _core.Comm) -> None:
-    """As a ValueError; what is no handle as a TypeError."""
+    """An invalid communicator is a ValueError; an object that is no handle is a TypeError."""
     raises(ValueError, "COMM_NULL", lambda: _mpi.MpiComm(MPI.COMM_NULL.handle))
     raises(TypeError, "", lambda: _mpi.MpiComm("world"))
     closed = _mpi.MpiComm(WORLD.handle)
@@ -78,7 +78,7 @@ def test_what_cannot_be_a_communicator_is_refused(comm: _core.Comm) -> None:
 
 
 def main() -> int:
-    """Runs every test of this file on every rank; 1 where one failed."""
+    """Run every test of this file on every rank; return 1 if one failed."""
     comm = _mpi.MpiComm(WORLD.handle)
     for name, test in list(globals().items()):
         if name.startswith("test_"):
@@ -90,6 +90,6 @@ def main() -> int:
 if __name__ == "__main__":
     try:
         sys.exit(main())
-    except Exception:  # noqa: BLE001 - a rank that fails alone would leave the others waiting
+    except Exception:  # noqa: BLE001 - if one rank failed alone, the others would wait for it
         print(f"rank {RANK}: {traceback.format_exc()}", file=sys.stderr, flush=True)
         WORLD.Abort(1)

@@ -1,4 +1,4 @@
-"""Under mpiexec: copies by all ranks together are, byte for byte, those of one process; errors are everybody's.
+"""Under mpiexec: copies by all ranks equal those of one process byte by byte; all ranks get each error.
 
 mpiexec -n 4 python copy_ranks.py
 """

@@ -1,4 +1,4 @@
-"""A program that ends in the middle of a loop of all ranks, on one or on all: the others are told, nobody hangs."""
+"""A program ends in the middle of a loop of all ranks, on one rank or on all: the others get an error, none hangs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ rows = swath.Distribution((swath.Block(), swath.Whole()), grid=(comm.size, 1))
 a = swath.open(path, shape=SHAPE, dtype="<f8", comm=comm, mode="r+")
 future: Any = a.read_async(rows, selection=3)
 writer = a.writer(behind=2)
-loop = a.iterate(rows, prefetch=prefetch)  # it is alive until the interpreter ends
+loop = a.iterate(rows, prefetch=prefetch)  # the loop lives until the interpreter ends
 try:
     for i, _ in enumerate(loop):
         writer.write(np.zeros((8, 50))[np.ix_(*rows.indices(SHAPE[1:], comm.rank))], rows, selection=i)

@@ -1,9 +1,9 @@
-"""Under mpiexec: every fault is the same error on all ranks, and nobody hangs. See tests/array/test_faults_mpi.py.
+"""Under mpiexec: every fault is the same error on all ranks, and no rank hangs. See tests/array/test_faults_mpi.py.
 
-mpiexec -n 4 python fault_ranks.py faults FOLDER ENGINE MOST   breaks MOST steps of each scene, of all of them
+mpiexec -n 4 python fault_ranks.py faults FOLDER ENGINE MOST   breaks at most MOST steps of each scene
 mpiexec -n 4 python fault_ranks.py create FOLDER               creations that fail
 mpiexec -n 4 python fault_ranks.py disagree FOLDER             different arguments on different ranks
-mpiexec -n 4 python fault_ranks.py split FOLDER                errors that not all ranks know of
+mpiexec -n 4 python fault_ranks.py split FOLDER                errors that only some ranks know
 mpiexec -n 4 python fault_ranks.py kill FOLDER                 the last rank is killed in the middle of reads
 """
 
@@ -37,7 +37,7 @@ MINE = NEW[np.ix_(*D.indices(SHAPE, RANK))]
 
 
 def faults(folder: Path, kind: str, most: str) -> None:
-    """The same cases as tests/array/test_faults.py."""
+    """Run the same cases as tests/array/test_faults.py."""
     path = folder / "a.raw"
     for scene in SCENES.values():
         write_first(path, scene.file())
@@ -54,7 +54,7 @@ def faults(folder: Path, kind: str, most: str) -> None:
 
 
 def write_first(path: Path, data: bytes) -> None:
-    """Rank 0 makes the file."""
+    """Write the file, on rank 0."""
     COMM.Barrier()
     if RANK == 0:
         path.write_bytes(data)
@@ -62,7 +62,7 @@ def write_first(path: Path, data: bytes) -> None:
 
 
 def error_of(call: Callable[[], object]) -> BaseException | None:
-    """What it raises."""
+    """Return the exception of the call."""
     try:
         call()
     except Exception as error:  # noqa: BLE001
@@ -71,7 +71,7 @@ def error_of(call: Callable[[], object]) -> BaseException | None:
 
 
 def same_on_all(error: BaseException | None) -> BaseException:
-    """The error, which every rank must have, of the same type and text."""
+    """Return the error; every rank must have it, with the same type and text."""
     texts = set(COMM.allgather(f"{type(error).__name__}: {error}"))
     assert len(texts) == 1, texts
     assert error is not None
@@ -79,7 +79,7 @@ def same_on_all(error: BaseException | None) -> BaseException:
 
 
 def create(folder: Path) -> None:
-    """The old file, or nothing, is left; never what was written aside."""
+    """The old file is left, or none; a temporary file never is."""
     path = folder / "a.npy"
     for rule in ("write@0=ENOSPC", "write@0=short+ENOSPC", "sync@0=EIO"):
         for culprit in range(SIZE if rule.startswith("write") else 1):
@@ -130,7 +130,7 @@ def write_new(path: Path, engine: str) -> None:
 
 
 def write_and_fail(path: Path, culprit: int, *, before: bool) -> None:
-    """One rank, or all (-1), makes a mistake in the block."""
+    """Make a mistake in the block, on one rank or on all (-1)."""
     with swath.create(path, SHAPE, "<i4", comm=COMM, overwrite=True) as a:
         if not before:
             a.write(MINE, D)
@@ -140,7 +140,7 @@ def write_and_fail(path: Path, culprit: int, *, before: bool) -> None:
 
 
 def disagree(folder: Path) -> None:
-    """The same DisagreementError on all, and the array can be used afterwards."""
+    """All ranks get the same DisagreementError, and the array can be used afterwards."""
     path = folder / "a.npy"
     if RANK == 0:
         np.save(path, NEW)
@@ -164,7 +164,7 @@ def disagree(folder: Path) -> None:
 
 
 def split(folder: Path) -> None:
-    """What some ranks agreed on among themselves, or one rank met alone, must still reach the others."""
+    """An error in an agreement of some ranks, or on one rank alone, must still reach the others."""
     path = folder / "a.npy"
     if RANK == 0:
         np.save(path, NEW)
@@ -203,7 +203,7 @@ def split(folder: Path) -> None:
 
 
 def kill(folder: Path) -> None:
-    """Reads for ever; the last rank dies after a while."""
+    """Read for ever; the last rank is killed after a while."""
     path = folder / "a.raw"
     if RANK == 0:
         path.write_bytes(bytes(1 << 20))
@@ -221,7 +221,7 @@ def kill(folder: Path) -> None:
 
 
 def main() -> None:
-    """Runs the part that is asked for, in a folder of its own."""
+    """Run the requested part, in a separate folder."""
     folder = Path(sys.argv[2])
     {"faults": faults, "create": create, "disagree": disagree, "split": split, "kill": kill}[sys.argv[1]](
         folder, *sys.argv[3:]

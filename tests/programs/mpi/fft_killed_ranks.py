@@ -1,4 +1,4 @@
-"""All ranks transform a file together, and each has said which process it is, for who kills one of them.
+"""All ranks transform a file together; each reports its process number, so that the test can kill one of them.
 
 mpiexec -n 3 python fft_killed_ranks.py FOLDER
 """

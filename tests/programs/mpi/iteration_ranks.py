@@ -1,4 +1,4 @@
-"""Loops and operations beside the program, on real ranks: equal NumPy, and errors are those of all."""
+"""Loops and asynchronous operations on real ranks: values equal NumPy's, and all ranks get each error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Under mpiexec: elements far apart in files of more than 4 GiB, read and written by every method.
+"""Under mpiexec: every method reads and writes elements far apart, in files of more than 4 GiB.
 
 mpiexec -n 3 python large_span_ranks.py FOLDER
 """

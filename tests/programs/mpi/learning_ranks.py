@@ -1,4 +1,4 @@
-"""Ranks learn alike, also where one of them reads much by itself in between."""
+"""Ranks learn alike, also if one of them reads much data by itself in between."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One rank leaves a loop of all alone: the others are told so, in words, and nobody waits for ever."""
+"""One rank leaves a loop of all ranks: the others get an error that says so, and no rank waits for ever."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def leave() -> None:
 
 
 def iterate(a: swath.Array) -> str:
-    """Go through a loop that one rank leaves, and return what this one was told."""
+    """Go through a loop that one rank leaves, and return the text of this rank's error."""
     loop = a.iterate(rows, prefetch=how_far)
     try:
         for i, part in enumerate(loop):
@@ -91,7 +91,8 @@ def write(a: swath.Array) -> str:
         return "left"
     except swath.DisagreementError as error:
         text = str(error)
-        if ending in ("break", "collected"):  # it has ended its block well, and is told too
+        # this rank has ended its block without an error, and gets the message, too
+        if ending in ("break", "collected"):
             assert "end the writer" in text or text.startswith(f"rank {LEAVES}: left"), text
         else:
             told_by(error, f"the writer of {path} after {STEP + 1} writes")
@@ -113,10 +114,10 @@ for work in (iterate, write):
         gc.collect()
         told = comm.allgather(told_here)
         others = [text for rank, text in enumerate(told) if rank != LEAVES]
-        assert len(set(others)) <= 1, others  # all the same
+        assert len(set(others)) <= 1, others  # all ranks have the same text
         if comm.size > 1:
             assert others[0] != "left", others
-        np.testing.assert_array_equal(a.read(rows, selection=20), mine(20))  # and the array can be used
+        np.testing.assert_array_equal(a.read(rows, selection=20), mine(20))  # the array can still be used
         np.testing.assert_array_equal(a.read_async(rows, selection=21).result(), mine(21))
         comm.barrier()
         for part, expected in zip(a.iterate(rows, prefetch=2), values[:3], strict=False):

@@ -1,4 +1,4 @@
-"""Ranks whose arguments differ, on real ranks: FOLDER CASES."""
+"""Real ranks call with different arguments: FOLDER CASES."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every call of MPI that moves data: read or write, at an offset or by a pointer, alone or together."""
+"""Every call of MPI that moves data: read or write, at an offset or by a pointer, independent or collective."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from mpi4py import MPI
 class Call:
     """One form of a call: `by` is "offset", "pointer", "shared" or "ordered"; `way` is "now", "beside" or "split"."""
 
-    name: str  # as of reads: "Read_at_all"
+    name: str  # the name of the read call, such as Read_at_all
     by: str
     is_collective: bool
     way: str
 
     def __call__(self, file: MPI.File, direction: str, spec: list[Any], offset: int) -> MPI.Status:
-        """Carries it out, to its end; the offset goes to those alone that take one."""
+        """Carry out the call, to its end; only calls with an offset get it."""
         name = self.name if direction == "read" else self.name.replace("read", "write").replace("Read", "Write")
         arguments = (offset, spec) if self.by == "offset" else (spec,)
         status = MPI.Status()
@@ -52,12 +52,12 @@ CALLS = [
 
 
 def calls(*by: str) -> Iterator[Call]:
-    """Those that find their place so."""
+    """Return the calls that find their place in one of these ways."""
     return (call for call in CALLS if call.by in by)
 
 
 def main(parts: dict[str, Callable[..., None]]) -> None:
-    """Runs the part that the command line names, with its arguments; an exception on any rank ends all."""
+    """Run the part that the command line names, with its arguments; an exception on any rank ends all ranks."""
     import sys
     import traceback
 

@@ -1,7 +1,7 @@
-"""Under mpiexec: every call that moves data, through views, from and to memory of every kind.
+"""Under mpiexec: every call that moves data, through views, with memory of every kind.
 
-mpiexec -n 4 python mpi_io_data.py views FOLDER [VIEW]     against the bytes that a list of offsets says
-mpiexec -n 4 python mpi_io_data.py pointers FOLDER         shared and ordered pointers, where they are
+mpiexec -n 4 python mpi_io_data.py views FOLDER [VIEW]     compared with the bytes by a list of offsets
+mpiexec -n 4 python mpi_io_data.py pointers FOLDER         shared and ordered pointers, if the MPI has them
 mpiexec -n 4 python mpi_io_data.py end FOLDER              the end of the file
 """
 
@@ -20,12 +20,12 @@ RANK, SIZE = COMM.rank, COMM.size
 
 
 def random_of(*numbers: int) -> np.random.Generator:
-    """The same on every rank."""
+    """Return a generator that is the same on every rank."""
     return np.random.default_rng(numbers)
 
 
 def on_disk(path: Path) -> np.ndarray:
-    """The file, by pread."""
+    """Return the content of the file, by pread."""
     handle = os.open(path, os.O_RDONLY)
     try:
         return np.frombuffer(os.pread(handle, os.fstat(handle).st_size, 0), np.uint8).copy()
@@ -34,7 +34,7 @@ def on_disk(path: Path) -> np.ndarray:
 
 
 def make(path: Path, data: np.ndarray) -> None:
-    """Rank 0 writes the file, by pwrite."""
+    """Write the file on rank 0, by pwrite."""
     COMM.Barrier()
     if RANK == 0:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -44,7 +44,7 @@ def make(path: Path, data: np.ndarray) -> None:
 
 
 def compare(path: Path, expected: np.ndarray, what: object) -> None:
-    """Every byte of the file, the gaps too. Collective."""
+    """Compare every byte of the file, also the gaps. Collective."""
     COMM.Barrier()
     wrong = ""
     if RANK == 0:
@@ -59,7 +59,7 @@ def compare(path: Path, expected: np.ndarray, what: object) -> None:
 
 
 def check_status(status: MPI.Status, etype: Made, etypes: int, memory: Memory) -> None:
-    """What MPI says was moved, in bytes, in etypes, in the memory's type and in its elements."""
+    """Check the moved amount in the status: in bytes, in etypes, in the memory's type and in its elements."""
     elements = {1: 1, 4: 1, 8: 1, 5: 2}[etype.size]
     assert status.Get_count(MPI.BYTE) == etypes * etype.size
     assert status.Get_count(etype.type) == etypes
@@ -72,7 +72,7 @@ def check_status(status: MPI.Status, etype: Made, etypes: int, memory: Memory) -
 
 
 def views(folder: str, only: str = "") -> None:
-    """Each view, etype and call: a write that is compared byte for byte, then a read of what others wrote."""
+    """For each view, etype and call: compare a write byte by byte, then read the data of other ranks."""
     path = Path(folder, "a")
     for number, (name, view) in enumerate(VIEWS.items()):
         if name != (only or name):
@@ -90,7 +90,7 @@ def views(folder: str, only: str = "") -> None:
 
 
 def one_view(path: Path, what: object, random: np.random.Generator, etype: Made, all_views: list[View]) -> None:
-    """Every call at an offset or at the pointer, with some ranks that have nothing to move."""
+    """Test every call at an offset or at the pointer; some ranks have nothing to move."""
     most = 60  # etypes of a rank
     end = max([int(view.places(0, most).max(initial=0)) for view in all_views]) + 30
     image = random.integers(0, 256, end, dtype=np.uint8)
@@ -99,7 +99,7 @@ def one_view(path: Path, what: object, random: np.random.Generator, etype: Made,
     all_views[RANK].set(file)
     memories = list(MEMORIES)
     for call in calls("offset", "pointer"):
-        # The same numbers on every rank: each knows what all write.
+        # The numbers are the same on every rank: each rank knows the writes of all.
         firsts = [int(n) for n in random.integers(0, 20, SIZE)]
         counts = [int(n) if all_views[r].filetype.size else 0 for r, n in enumerate(random.integers(0, 40, SIZE))]
         kinds = [memories[int(n)] for n in random.integers(0, len(memories), SIZE)]
@@ -144,13 +144,13 @@ def one_view(path: Path, what: object, random: np.random.Generator, etype: Made,
 
 
 def begin_at(file: MPI.File, call: Call, first: int) -> None:
-    """Moves the pointer there, where the call uses it."""
+    """Set the pointer to this place, if the call uses it."""
     if call.by == "pointer":
         file.Seek(first)
 
 
 def check_position(file: MPI.File, call: Call, first: int, count: int) -> None:
-    """In etypes, behind what was moved."""
+    """Check the pointer, in etypes: it is behind the moved data."""
     if call.by == "pointer":
         assert file.Get_position() == first + count
 
@@ -159,7 +159,7 @@ def check_position(file: MPI.File, call: Call, first: int, count: int) -> None:
 
 
 def pointers(folder: str) -> None:
-    """Each record of each rank is somewhere, once, in records' places; ordered ones in the order of ranks."""
+    """Each record of each rank is in the file once, at a record's place; ordered records follow the order of ranks."""
     path = Path(folder, "a")
     etype = ETYPES["ints"]()
     rows = VIEWS["vector"](etype, 1, 0)
@@ -199,7 +199,7 @@ def pointers(folder: str) -> None:
         file.Seek_shared(0, MPI.SEEK_END)
         assert file.Get_position_shared() == total * length
         COMM.Barrier()
-        # The own pointer is another one.
+        # The individual pointer is separate.
         assert file.Get_position() == 0
         status = call(file, "read", [mine, length, MPI.INT], 0)
         assert status.Get_count(MPI.INT) == 0
@@ -211,7 +211,7 @@ def pointers(folder: str) -> None:
 
 
 def end(folder: str) -> None:
-    """Reads give what there is, and say how much; memory behind it is left as it was."""
+    """Reads return the data before the end, and report their number; the memory after them is unchanged."""
     path = Path(folder, "a")
     for name in ("contiguous", "vector", "indexed", "nested"):
         for etype_name in ("bytes", "ints", "pairs with a gap"):
@@ -224,7 +224,7 @@ def end(folder: str) -> None:
 
 
 def at_end(path: Path, what: object, etype: Made, view: View, cut: int) -> None:
-    """Of a file that ends at byte `cut`."""
+    """Test a file that ends at byte `cut`."""
     image = random_of(cut).integers(0, 256, cut, dtype=np.uint8)
     make(path, image)
     file = MPI.File.Open(COMM, str(path), MPI.MODE_RDONLY)

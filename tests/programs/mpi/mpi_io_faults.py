@@ -1,6 +1,6 @@
 """Under mpiexec: requests that break at a chosen step. See core/store/fault/fault.h.
 
-mpiexec -n 4 python mpi_io_faults.py matrix FOLDER MOST     so many faults, of all of them
+mpiexec -n 4 python mpi_io_faults.py matrix FOLDER MOST     at most MOST of all faults
 mpiexec -n 4 python mpi_io_faults.py other FOLDER           sync, opening
 mpiexec -n 4 python mpi_io_faults.py kill FOLDER            the last rank is killed in the middle of writes
 """
@@ -44,7 +44,7 @@ CLASSES = {
 
 @dataclass(frozen=True)
 class Scene:
-    """A call whose ranks have every other int but one of a row: small, and cut into many steps."""
+    """A call whose ranks have every other int of a row except one: small, but divided into many steps."""
 
     call: Call
     direction: str
@@ -53,7 +53,7 @@ class Scene:
     hints: dict[str, str] = field(default_factory=dict, hash=False)
 
     def open(self, path: Path, engine: str) -> MPI.File:
-        """Collective. The engine is that of this rank alone."""
+        """Open the file with an engine of this rank alone. Collective."""
         os.environ[ENGINE] = engine
         info = MPI.Info.Create()
         for key, value in {"swath_method": self.method, **self.hints}.items():
@@ -63,7 +63,7 @@ class Scene:
         del os.environ[ENGINE]
         vector = MPI.INT.Create_vector(COUNT, 1, SIZE + 1)
         filetype = vector.Create_resized(0, COUNT * (SIZE + 1) * 4).Commit()
-        # Ranks have one row each of a pointer that they share, and their own columns otherwise.
+        # With a shared pointer each rank has one row, otherwise each has its own columns.
         shares = self.call.by in ("shared", "ordered")
         file.Set_view(8 if shares else 8 + 4 * RANK, MPI.INT, filetype)
         vector.Free()
@@ -72,7 +72,7 @@ class Scene:
         return file
 
     def places(self, rank: int) -> np.ndarray:
-        """Numbers of ints, from byte 8 of the file on."""
+        """Return the numbers of the ints, from byte 8 of the file on."""
         row = COUNT * (SIZE + 1)
         if self.call.by in ("shared", "ordered"):
             return rank * row + np.arange(COUNT) * (SIZE + 1)
@@ -80,12 +80,12 @@ class Scene:
 
 
 def scenes() -> list[Scene]:
-    """All ways to move something, and methods of ranks together and alone."""
+    """Return all kinds of transfers, with collective and independent methods."""
     found = []
     for direction in ("read", "write"):
         for call in CALLS:
             if call.by == "shared":
-                continue  # whose rows these are is known to nobody
+                continue  # no rank knows which rows belong to which rank
             small = {"swath_window_bytes": "64", "swath_sieve_bytes": "48", "swath_list_pieces": "3"}
             methods = ["direct", "sieve", "list"] + (["two-phase"] if call.is_collective else [])
             hints = {**small, "swath_domain_bytes_min": "8"}
@@ -95,7 +95,7 @@ def scenes() -> list[Scene]:
 
 
 def image_of(salt: int) -> np.ndarray:
-    """The file: two salts have no byte in common at the same place."""
+    """Return the content of the file; two salts differ in every byte."""
     count = SIZE * COUNT * (SIZE + 1) * 4
     return np.random.default_rng(7).integers(0, 256, count + 8, dtype=np.uint8) + np.uint8(salt * 85)
 
@@ -108,7 +108,7 @@ def make(path: Path, data: np.ndarray) -> None:
 
 
 def attempt(scene: Scene, file: MPI.File) -> MPI.Exception | None:
-    """The call; a read is compared, where it succeeds."""
+    """Make the call; if a read succeeds, compare its data."""
     ints = image_of(1 if scene.direction == "write" else 0)[8:].view(np.int32)
     mine = ints[scene.places(RANK)]
     memory = mine.copy() if scene.direction == "write" else np.zeros(COUNT, np.int32)
@@ -122,7 +122,7 @@ def attempt(scene: Scene, file: MPI.File) -> MPI.Exception | None:
 
 
 def broken(path: Path, scene: Scene, step: str, number: int, what: str, culprit: int) -> bool:
-    """One fault; whether it was met. Collective."""
+    """Test one fault, and return whether it occurred. Collective."""
     try:
         return broken_so(path, scene, f"{step}@{number}={what}", culprit)
     except AssertionError as error:
@@ -130,7 +130,7 @@ def broken(path: Path, scene: Scene, step: str, number: int, what: str, culprit:
 
 
 def broken_so(path: Path, scene: Scene, rule: str, culprit: int) -> bool:
-    """The same."""
+    """Test one fault by its rule, and return whether it occurred. Collective."""
     old, new = image_of(0), image_of(1)
     make(path, old)
     file = scene.open(path, f"fault:{rule},engine=posix" if culprit in (RANK, -1) else "fault:engine=posix")
@@ -147,7 +147,7 @@ def broken_so(path: Path, scene: Scene, rule: str, culprit: int) -> bool:
         assert (found[~mine] == old[~mine]).all(), "a foreign byte was changed"
         assert ((found == old) | (found == new))[mine].all(), "bytes are neither old nor new"
     met = COMM.allreduce(error is not None)
-    # Nothing breaks twice: everybody can go on with the same file.
+    # No fault occurs twice: all ranks can continue with the same file.
     if scene.call.by == "pointer":
         file.Seek(0)
     if scene.call.by == "ordered":
@@ -160,7 +160,7 @@ def broken_so(path: Path, scene: Scene, rule: str, culprit: int) -> bool:
 
 
 def check_errors(scene: Scene, path: Path, what: str, culprit: int, error: MPI.Exception | None) -> None:
-    """On all ranks alike of a call together, else on those alone that it happened to. Collective."""
+    """Check that all ranks have the error of a collective call, otherwise only the ranks with the fault. Collective."""
     mine = None if error is None else (error.Get_error_class(), error.Get_error_string())
     everyone = COMM.allgather(mine)
     name = what.removeprefix("short+")
@@ -178,7 +178,7 @@ def check_errors(scene: Scene, path: Path, what: str, culprit: int, error: MPI.E
 
 
 def cases() -> Iterator[tuple[Scene, str, int, str, int]]:
-    """Every step of every scene breaks at its first attempts, in every way, on each rank and on all."""
+    """Yield every step of every scene with a fault at its first attempts, of every kind, on each rank and on all."""
     for scene in scenes():
         for step, fatal in FATAL.items():
             if step == "write" and scene.direction == "read":
@@ -189,7 +189,7 @@ def cases() -> Iterator[tuple[Scene, str, int, str, int]]:
 
 
 def matrix(folder: str, most: str) -> None:
-    """So many of them, or all."""
+    """Test at most `most` cases, or all."""
     path = Path(folder, "a")
     met = 0
     chosen = list(cases())
@@ -203,7 +203,7 @@ def matrix(folder: str, most: str) -> None:
 
 
 def same_on_all(call: Callable[[], object]) -> tuple[int, str]:
-    """The class of the error that every rank must have, and its text. Collective."""
+    """Return the class and the text of the error that every rank must have. Collective."""
     error = None
     try:
         call()
@@ -216,7 +216,7 @@ def same_on_all(call: Callable[[], object]) -> tuple[int, str]:
 
 
 def other(folder: str) -> None:
-    """What is not a transfer, and mistakes of one rank in calls of all."""
+    """Test faults outside of transfers, and mistakes of one rank in collective calls."""
     path = Path(folder, "a")
     make(path, image_of(0))
     scene = Scene(CALLS[2], "write", "auto")
@@ -236,7 +236,7 @@ def other(folder: str) -> None:
 
 
 def one_mistaken(path: Path, culprit: int) -> None:
-    """An argument that is wrong on one rank is an error of all."""
+    """An argument that is wrong on one rank is an error on all ranks."""
     file = Scene(CALLS[2], "write", "auto").open(path, "posix")
     wrong = culprit == RANK
     buffer = np.zeros(4, np.int32)
@@ -262,7 +262,7 @@ def one_mistaken(path: Path, culprit: int) -> None:
 
 
 def kill(folder: str) -> None:
-    """Writes for ever; the last rank dies after a while."""
+    """Write for ever; the last rank is killed after a while."""
     path = Path(folder, "a")
     make(path, np.zeros(0, np.uint8))
     file = MPI.File.Open(COMM, str(path), MPI.MODE_RDWR)

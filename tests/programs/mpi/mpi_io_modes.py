@@ -1,9 +1,9 @@
-"""Under mpiexec: what a file is told and asked besides data.
+"""Under mpiexec: the functions of a file that move no data.
 
-mpiexec -n 4 python mpi_io_modes.py modes FOLDER       access modes, sizes, pointers, what views give back
-mpiexec -n 4 python mpi_io_modes.py hints FOLDER       hints are obeyed, and told
-mpiexec -n 4 python mpi_io_modes.py together FOLDER    communicators, gaps of each other, atomic mode
-mpiexec -n 4 python mpi_io_modes.py threads FOLDER     threads with files of their own, and with one file
+mpiexec -n 4 python mpi_io_modes.py modes FOLDER       access modes, sizes, pointers, the returned views
+mpiexec -n 4 python mpi_io_modes.py hints FOLDER       hints take effect, and are returned
+mpiexec -n 4 python mpi_io_modes.py together FOLDER    communicators, writes into other ranks' gaps, atomic mode
+mpiexec -n 4 python mpi_io_modes.py threads FOLDER     threads with separate files, and with one file
 mpiexec -n 4 python mpi_io_modes.py orders FOLDER      views that do not ascend, or have bytes twice
 """
 
@@ -22,7 +22,7 @@ RW = MPI.MODE_RDWR | MPI.MODE_CREATE
 
 
 def make(path: Path, data: bytes) -> None:
-    """Rank 0 writes the file. Collective."""
+    """Write the file on rank 0. Collective."""
     COMM.Barrier()
     if RANK == 0:
         path.write_bytes(data)
@@ -76,7 +76,7 @@ def sizes(path: Path) -> None:
     assert file.Get_size() == 4
     file.Preallocate(2)
     assert file.Get_size() == 4
-    file.Set_view(3, MPI.SHORT, MPI.SHORT.Create_vector(2, 1, 2).Commit())  # sizes are bytes, whatever the view
+    file.Set_view(3, MPI.SHORT, MPI.SHORT.Create_vector(2, 1, 2).Commit())  # sizes are in bytes, with any view
     file.Preallocate(20)
     assert file.Get_size() == 20
     file.Set_view()
@@ -102,7 +102,7 @@ def sizes(path: Path) -> None:
 
 
 def positions(path: Path) -> None:
-    """In etypes of the view: byte offsets, seeks from everywhere, the end of the file seen through holes."""
+    """Positions are in etypes of the view: byte offsets, all kinds of seeks, the end of the file through holes."""
     make(path, bytes(100))
     file = MPI.File.Open(COMM, str(path), RW)
     filetype = MPI.SHORT.Create_vector(2, 2, 3).Create_resized(0, 14).Commit()  # shorts 0, 1, 3, 4 of 7
@@ -133,7 +133,7 @@ def positions(path: Path) -> None:
 
 
 def beyond_any_file(file: MPI.File) -> None:
-    """Offsets that no 64-bit number of bytes says are refused; nothing is moved elsewhere."""
+    """Offsets that exceed a 64-bit number of bytes are refused; no data are moved elsewhere."""
     buffer = np.ones(4, np.int16)
     for etypes in (2**61, 2**62, 2**63 - 1):
         file.Seek(etypes)
@@ -166,7 +166,7 @@ def views_given_back(path: Path) -> None:
         assert (displacement, etype, representation) == (8, MPI.INT, "native")
         assert given.Get_extent() == (0, 48)
         assert given.Get_size() == 24
-        inner = given  # what is given back is a duplicate, which the program frees
+        inner = given  # the returned type is a duplicate, which the program frees
         while inner.combiner == MPI.COMBINER_DUP:
             inner = inner.decode()[0]
         base, combiner, contents = inner.decode()
@@ -178,7 +178,7 @@ def views_given_back(path: Path) -> None:
 
 
 def view_that_fails_changes_nothing(file: MPI.File) -> None:
-    """What comes after it still goes by the view before, in integers from byte 8 on."""
+    """Later calls still use the view before, in integers from byte 8 on."""
     assert error_class(file.Set_view, 0, MPI.BYTE, MPI.BYTE, "strange") == MPI.ERR_UNSUPPORTED_DATAREP
     assert file.Get_view()[0] == 8
     file.Write_at_all(0, np.array([77], np.int32))
@@ -219,7 +219,7 @@ def hints(folder: str) -> None:
     file.Set_info(MPI.Info.Create({"romio_cb_write": "disable", "swath_method": "list"}))
     assert dict(file.Get_info())["swath_method"] == "list"
     file.Write_at_all(0, bytes([RANK + 101]) * 64)  # by list
-    for _ in range(2):  # only what concerns a rank alone is taken, and the rest is told once
+    for _ in range(2):  # only the hints for a single rank take effect, and one warning names the rest
         said = {"swath_method": "direct", "romio_ds_read": "enable"}
         file.Set_view(RANK, MPI.BYTE, filetype, "native", MPI.Info.Create(said))
     file.Read_at_all(0, bytearray(64))  # by list
@@ -230,7 +230,7 @@ def hints(folder: str) -> None:
 
 
 def hints_that_differ(file: MPI.File, filetype: MPI.Datatype) -> None:
-    """Each rank may give hints of its own with a view."""
+    """Each rank may give different hints with a view."""
     file.Set_info(MPI.Info.Create({"swath_method": "two-phase"}))
     for key, value in [("romio_cb_read", "disable"), ("ind_wr_buffer_size", "16384"), ("swath_method", "direct")]:
         info = MPI.Info.Create({key: value}) if RANK == 0 else MPI.INFO_NULL
@@ -239,7 +239,7 @@ def hints_that_differ(file: MPI.File, filetype: MPI.Datatype) -> None:
         found = bytearray(64)
         file.Read_at_all(0, found)  # by two-phase
         assert found == bytes([RANK + 1]) * 64, key
-    file.Set_info(MPI.Info.Create({"cb_nodes": "1"}))  # which makes nobody's own hint one of all
+    file.Set_info(MPI.Info.Create({"cb_nodes": "1"}))  # this does not make one rank's hint a hint of all ranks
     file.Write_at_all(0, bytes([RANK + 1]) * 64)  # by two-phase
 
 
@@ -271,7 +271,7 @@ def together(folder: str) -> None:
 
 
 def gaps_of_each_other(path: Path) -> None:
-    """Half of the ranks write with holes, which are filled by reading them; the others write those holes meanwhile."""
+    """Half of the ranks write with holes, and fill them by reading; meanwhile the others write into those holes."""
     rows, width = 400, 16
     make(path, bytes(rows * SIZE * 2 * width))
     half = MPI.Intracomm(COMM.Split(RANK % 2, RANK))
@@ -300,7 +300,7 @@ def gaps_of_each_other(path: Path) -> None:
 
 
 def atomic(path: Path) -> None:
-    """Writes that overlap are never mixed, and a read sees all of one or nothing of it."""
+    """Overlapping writes are never mixed, and a read sees all of a write or nothing of it."""
     places = MPI.BYTE.Create_vector(200, 3, 7).Commit()
     make(path, bytes(1400))
     file = MPI.File.Open(COMM, str(path), MPI.MODE_RDWR)
@@ -374,7 +374,7 @@ def threads(folder: str) -> None:
 
 
 def orders(folder: str) -> None:
-    """They may be read where the MPI lets them; what is moved is in the view's own order."""
+    """Such views may be read if the MPI allows them; data are moved in the view's own order."""
     forbidden = ("shuffled", "backwards") if "MPICH" in MPI.Get_library_version() else ()
     path = Path(folder, "a")
     image = np.random.default_rng(3).integers(0, 256, 3000, dtype=np.uint8)

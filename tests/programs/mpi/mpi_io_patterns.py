@@ -1,4 +1,4 @@
-"""Under mpiexec: what real programs write: their file is to be the same whoever serves it.
+"""Under mpiexec: access patterns of real programs; their file must be the same with and without the drop-in.
 
 mpiexec -n 4 python mpi_io_patterns.py write FOLDER    a file each
 """
@@ -28,12 +28,12 @@ def closed(file: MPI.File, *types: MPI.Datatype) -> None:
 
 
 def share(count: int) -> tuple[int, int]:
-    """This rank's part of so many rows."""
+    """Return this rank's part of `count` rows."""
     return count * RANK // SIZE, count * (RANK + 1) // SIZE
 
 
 def btio(folder: str) -> None:
-    """Cells of a diagonal decomposition as a struct of subarrays; memory has ghost cells; five steps."""
+    """Write the cells of a diagonal decomposition as a struct of subarrays; memory has ghost cells; five steps."""
     cells, width, words = SIZE, 6, 5
     grid = [cells * width] * 2 + [width]
     parts = []
@@ -59,7 +59,7 @@ def btio(folder: str) -> None:
 
 
 def pnetcdf(folder: str) -> None:
-    """A header by one rank, variables by vara, varn (lists of blocks), and records that are interleaved."""
+    """Write a header by one rank, variables by vara and varn (lists of blocks), and interleaved records."""
     rows, columns, header = 24, 40, 512
     file = opened(folder, "pnetcdf")
     if RANK == 0:
@@ -78,13 +78,13 @@ def pnetcdf(folder: str) -> None:
     file.Write_all(np.full(96, RANK + 200, np.uint8))
     other = MPI.BYTE.Create_vector(6, 32, 16 * SIZE + 32).Commit()
     file.Set_view(base + 480 + 16 * SIZE, MPI.BYTE, other)
-    file.Write_at_all(0, bytes([7]) * (192 if RANK == 0 else 0))  # the others have nothing
+    file.Write_at_all(0, bytes([7]) * (192 if RANK == 0 else 0))  # the other ranks write nothing
     file.Set_view(0, MPI.BYTE)
     closed(file, box, listed, records, other)
 
 
 def hdf5(folder: str) -> None:
-    """A hyperslab with strides as a resized hindexed of vectors; a column of each rank; chunks by a struct."""
+    """Write a hyperslab with strides as a resized hindexed of vectors; a column of each rank; chunks by a struct."""
     rows, columns = 30, 8 * SIZE
     file = opened(folder, "hdf5")
     element = MPI.BYTE.Create_contiguous(8)
@@ -111,7 +111,7 @@ def hdf5(folder: str) -> None:
 
 
 def ior(folder: str) -> None:
-    """Blocks of each rank one behind another, and segments of all ranks; by own, by shared and by ordered pointers."""
+    """Write contiguous blocks of each rank, and segments of all ranks, by individual, shared and ordered pointers."""
     file = opened(folder, "ior")
     data = np.random.default_rng(RANK).integers(0, 256, 5000, dtype=np.uint8)
     file.Seek(RANK * 5000)

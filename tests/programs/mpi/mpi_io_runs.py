@@ -1,6 +1,6 @@
-"""Reads and writes random parts of views of contiguous blocks, by all kinds of calls, beside NumPy: each rank its own.
+"""Each rank reads and writes random parts of its own view of contiguous blocks, by all kinds of calls, beside NumPy.
 
-Usage: mpi_io_runs.py FILE SEED. Prints "ok" on rank 0, and on standard error what the drop-in reports.
+Usage: mpi_io_runs.py FILE SEED. Rank 0 prints "ok"; standard error has the reports of the drop-in.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ BYTES, CALLS = 3000, 150
 
 
 def view_of(rng: np.random.Generator) -> tuple[MPI.Datatype, list[tuple[int, int]], int]:
-    """Return a type of blocks that ascend, often one that has no gap at all; its blocks, and its extent."""
+    """Return a type of ascending blocks, often without any gap; its blocks, and its extent."""
     blocks, at = [], int(rng.integers(0, 5))
     for _ in range(int(rng.integers(1, 5))):
         length = int(rng.integers(1, 40))
@@ -27,7 +27,7 @@ def view_of(rng: np.random.Generator) -> tuple[MPI.Datatype, list[tuple[int, int
 
 
 def places_of(blocks: list[tuple[int, int]], extent: int, displacement: int, last: int) -> np.ndarray:
-    """Return where the first `last` data bytes are."""
+    """Return the places of the first `last` data bytes."""
     tile = np.concatenate([np.arange(place, place + length) for place, length in blocks])
     tiles = last // tile.size + 1
     places: np.ndarray = displacement + np.arange(tiles)[:, None] * extent + tile[None, :]

@@ -1,4 +1,4 @@
-"""Ranks that write one interleaved view together by MPI-IO, and read it back one by one."""
+"""Ranks write one interleaved view together by MPI-IO, and read it back one by one."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Datatypes of MPI beside the byte offsets that they mean, which are computed here and not asked of MPI.
+"""Datatypes of MPI with their byte offsets, which are computed here without MPI.
 
-Views are dealt out: those of the ranks have no byte in common, and leave bytes that are nobody's.
+The views are distributed: those of different ranks have no byte in common, and some bytes belong to no rank.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Offsets = np.ndarray
 
 @dataclass(frozen=True)
 class Made:
-    """A datatype, where its bytes are in the order of its type map, and its extent."""
+    """A datatype, the places of its bytes in the order of its type map, and its extent."""
 
     type: MPI.Datatype
     offsets: Offsets
@@ -25,23 +25,23 @@ class Made:
 
     @property
     def size(self) -> int:
-        """Its data bytes."""
+        """The number of data bytes."""
         return len(self.offsets)
 
     def places(self, first: int, count: int) -> Offsets:
-        """Where data bytes [first, first + count) are of the type repeated without end."""
+        """Return the places of data bytes [first, first + count) if the type is repeated without end."""
         numbers = np.arange(first, first + count)
         size = max(self.size, 1)
         return np.asarray(numbers // size * self.extent + self.offsets[numbers % size])
 
     def free(self) -> None:
-        """Gives the handle back, unless MPI has named it."""
+        """Free the handle, unless it is one of MPI's named types."""
         if not self.type.is_predefined:
             self.type.Free()
 
 
 def named(made: MPI.Datatype) -> Made:
-    """One of MPI's own."""
+    """Return one of MPI's named types."""
     return Made(made, np.arange(made.Get_size()), made.Get_extent()[1])
 
 
@@ -52,40 +52,40 @@ def _committed(made: MPI.Datatype, offsets: Sequence[Offsets], extent: int) -> M
 
 
 def contiguous(count: int, of: Made) -> Made:
-    """`count` of them, one behind another."""
+    """Return `count` of a type, one after another."""
     return _committed(
         of.type.Create_contiguous(count), [of.offsets + k * of.extent for k in range(count)], count * of.extent
     )
 
 
 def hvector(count: int, length: int, stride: int, of: Made) -> Made:
-    """`count` blocks of `length`, `stride` bytes from one to the next: a stride may be 0, or negative."""
+    """Return `count` blocks of `length`, `stride` bytes from one to the next; a stride may be 0, or negative."""
     made = of.type.Create_hvector(count, length, stride)
     offsets = [of.offsets + k * stride + j * of.extent for k in range(count) for j in range(length)]
     return _committed(made, offsets, made.Get_extent()[1])
 
 
 def hindexed(lengths: Sequence[int], places: Sequence[int], of: Made) -> Made:
-    """Blocks at byte offsets."""
+    """Return blocks at byte offsets."""
     made = of.type.Create_hindexed(list(lengths), list(places))
     offsets = [of.offsets + at + j * of.extent for n, at in zip(lengths, places, strict=True) for j in range(n)]
     return _committed(made, offsets, made.Get_extent()[1])
 
 
 def structure(places: Sequence[int], fields: Sequence[Made]) -> Made:
-    """Fields at byte offsets."""
+    """Return fields at byte offsets."""
     made = MPI.Datatype.Create_struct([1] * len(fields), list(places), [field.type for field in fields])
     offsets = [field.offsets + at for at, field in zip(places, fields, strict=True)]
     return _committed(made, offsets, made.Get_extent()[1])
 
 
 def resized(of: Made, extent: int) -> Made:
-    """The same bytes, repeated at another distance."""
+    """Return the same bytes with another extent."""
     return _committed(of.type.Create_resized(0, extent), [of.offsets], extent)
 
 
 def subarray(sizes: Sequence[int], subsizes: Sequence[int], starts: Sequence[int], of: Made) -> Made:
-    """A box of an array in C order."""
+    """Return a box of an array in C order."""
     made = of.type.Create_subarray(list(sizes), list(subsizes), list(starts), MPI.ORDER_C)
     numbers = np.arange(int(np.prod(sizes))).reshape(sizes)
     box = numbers[tuple(slice(s, s + n) for s, n in zip(starts, subsizes, strict=True))]
@@ -93,7 +93,7 @@ def subarray(sizes: Sequence[int], subsizes: Sequence[int], starts: Sequence[int
 
 
 def darray(ranks: int, rank: int, rows: int, columns: int, of: Made) -> Made:
-    """Rows dealt out by twos, all columns: an array in C order."""
+    """Return rows distributed in pairs, with all columns, of an array in C order."""
     made = of.type.Create_darray(
         ranks,
         rank,
@@ -122,19 +122,19 @@ ETYPES: dict[str, Callable[[], Made]] = {
 
 @dataclass(frozen=True)
 class View:
-    """What set_view is told."""
+    """The arguments of set_view."""
 
     displacement: int
     etype: Made
     filetype: Made
 
     def places(self, first: int, etypes: int) -> Offsets:
-        """The file's bytes of etypes [first, first + etypes) of the view."""
+        """Return the places in the file of etypes [first, first + etypes) of the view."""
         size = self.etype.size
         return np.asarray(self.displacement + self.filetype.places(first * size, etypes * size))
 
     def set(self, file: MPI.File, **more: Any) -> None:
-        """Collective."""
+        """Set the view of a file. Collective."""
         file.Set_view(self.displacement, self.etype.type, self.filetype.type, **more)
 
 
@@ -195,7 +195,7 @@ VIEWS: dict[str, Callable[[Made, int, int], View]] = {
 
 @dataclass(frozen=True)
 class Memory:
-    """A buffer, its datatype, and where in it the bytes of a request are, in order."""
+    """A buffer, its datatype, and the places of a request's bytes in it, in order."""
 
     bytes: np.ndarray
     type: Made
@@ -205,11 +205,11 @@ class Memory:
 
     @property
     def spec(self) -> list[Any]:
-        """As mpi4py's calls take it."""
+        """The form that mpi4py's calls take."""
         return [MPI.BOTTOM if self.is_absolute else self.bytes, self.count, self.type.type]
 
     def put(self, data: np.ndarray) -> None:
-        """Puts the bytes of a request there."""
+        """Put the bytes of a request into the buffer."""
         self.bytes[self.places[: len(data)]] = data
 
 
@@ -251,7 +251,7 @@ def _absolute(etype: Made, count: int) -> Memory:
 
 
 def once(etype: Made, count: int) -> Memory:
-    """Stride 0: the same etype again and again, for writes only."""
+    """Return memory with stride 0: the same etype again and again, for writes only."""
     made = hvector(count, 1, 0, etype)
     return Memory(_noise(etype.extent + 9), made, 1, made.offsets)
 

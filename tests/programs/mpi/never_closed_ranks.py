@@ -1,4 +1,4 @@
-"""A created array that is alive when the ranks end: FOLDER."""
+"""A created array still exists when the ranks end: FOLDER."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays of one open file whose elements lie between each other's, written at once: how many each rank finds undone."""
+"""Ranks write interleaved arrays of one open file at the same time; each prints its number of lost elements."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ lost = 0
 
 
 def written(arrays: list[Any], rows: swath.Distribution, turn: int) -> list[Any]:
-    """Write other values into all arrays, in one of several ways, and return this rank's."""
+    """Write other values into all arrays, in one of several ways, and return this rank's values."""
     mine = rows.indices(arrays[0].shape, comm.rank)[0]
     values = [np.full(len(mine), 100.0 * turn + 10 * i + comm.rank) for i in range(len(arrays))]
     method = ("sieve", "direct", "list", "two-phase")[turn % 4]

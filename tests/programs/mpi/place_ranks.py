@@ -1,4 +1,4 @@
-"""Under mpiexec: random places, each rank's its own, read and written by every method and compared with NumPy.
+"""Under mpiexec: random places, different on each rank; every method reads and writes them, compared with NumPy.
 
 mpiexec -n 4 python place_ranks.py SEED CASES
 """

@@ -1,6 +1,6 @@
-"""A rank waits in Swath for another, which waits for messages of it: FOLDER, blocking or beside.
+"""A rank waits in Swath for another rank, which waits for messages from the first: FOLDER, blocking or beside.
 
-Rank 0 sends, then writes; rank 1 receives all of it before it writes.
+Rank 0 sends, then writes; rank 1 receives all messages before it writes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ message = np.zeros(4096, np.uint8)
 sends = []
 
 with swath.create(Path(folder, "a.raw"), 100, "<f8", comm=COMM) as a:
-    a.write_async(mine, rows).result()  # ranks meet at the first one already when it is started
+    a.write_async(mine, rows).result()  # the ranks already meet at the start of the first operation
     for _ in range(10000):
         if COMM.rank == 0:
             sends.append(COMM.Isend(message, 1))

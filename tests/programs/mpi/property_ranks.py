@@ -1,4 +1,4 @@
-"""Under mpiexec: random cases, the same on all ranks, read and written by every method and compared with NumPy.
+"""Under mpiexec: random cases, the same on all ranks; every method reads and writes them, compared with NumPy.
 
 mpiexec -n 4 python property_ranks.py SEED CASES
 """

@@ -1,4 +1,4 @@
-"""Under mpiexec: columns of an array in a pool, by every method; what the plan says, and what the OSDs counted.
+"""Under mpiexec: columns of an array in a pool, by every method; the plan's numbers, and the counts of the OSDs.
 
 SWATH_TEST_CEPH_CONF=… mpiexec -n 2 python rados_counts_ranks.py STRIPE ROWS ROW_BYTES ELEMENT_BYTES METHOD…
 
@@ -29,7 +29,7 @@ COLUMN = np.s_[:, :1]
 
 
 def counted_by_osds() -> dict[str, int]:
-    """Collective: all that was asked for was counted, and nothing is asked for meanwhile."""
+    """Return the OSDs' counts, when all requests are counted and no rank makes new ones. Collective."""
     comm.Barrier()
     found = ceph.osd_counters() if comm.rank == 0 else {}
     comm.Barrier()

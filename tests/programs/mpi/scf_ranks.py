@@ -1,4 +1,4 @@
-"""The application SCF on the dimer of water, from every source of integrals: its energies are those of pyscf.scf.RHF.
+"""The application SCF on the dimer of water, with every source of integrals: its energies equal those of pyscf.scf.RHF.
 
 mpiexec -n N python scf_ranks.py FOLDER
 """
@@ -20,7 +20,7 @@ SHARES = ("0", "0.25", "0.5", "0.75", "1", "auto", "300KiB")
 
 
 def sources() -> list[list[str]]:
-    """Arguments of the program."""
+    """Return the arguments of the program for each source."""
     found = [["--integrals", mode] for mode in ("stored", "prefetched", "recomputed")]
     found += [["--integrals", "balanced", "--disk", share] for share in SHARES]
     return [*found, ["--integrals", "balanced", "--disk", "0.5", "--memory", "64KiB"]]

@@ -1,4 +1,4 @@
-"""What programs under mpiexec share that check random cases, the same on all ranks: PROGRAM SEED CASES."""
+"""The common part of programs under mpiexec that check random cases, the same on all ranks: PROGRAM SEED CASES."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "helpers"))
 
 
 def run_cases(make_case: Callable[[int], Any], check: Callable[[Any, int, Path], None]) -> None:
-    """Check the case of each seed, in a folder that all ranks see; what a rank raises ends all of them.
+    """Check the case of each seed, in a folder that all ranks see; an exception on one rank ends all ranks.
 
-    `make_case(seed)` returns a case; `check(case, seed, folder)` raises where it goes wrong.
+    `make_case(seed)` returns a case; `check(case, seed, folder)` raises an exception if the results are wrong.
     """
     try:
         _run_cases(make_case, check)
-    except BaseException:  # noqa: BLE001 - whatever it is, the other ranks must not wait for this one
+    except BaseException:  # noqa: BLE001 - after any exception the other ranks must not wait for this one
         traceback.print_exc()
         sys.stderr.flush()
         MPI.COMM_WORLD.Abort(1)
@@ -43,6 +43,6 @@ def _run_cases(make_case: Callable[[int], Any], check: Callable[[Any, int, Path]
             except BaseException:
                 print(f"rank {comm.rank}: seed {seed}: {case}", file=sys.stderr, flush=True)
                 raise
-        comm.Barrier()  # nobody is in the folder any more
+        comm.Barrier()  # no rank uses the folder any more
     if comm.rank == 0:
         print(f"{cases} cases on {comm.size} ranks: all right")

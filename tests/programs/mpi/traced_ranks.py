@@ -1,4 +1,4 @@
-"""Ranks that read and write in several ways; each writes the list of what it did, to be compared with its trace."""
+"""Ranks read and write in several ways; each writes a list of its operations, which is compared with the trace."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RULES = {"block": swath.Block(), "cyclic": swath.Cyclic(1), "cyclic(3)": swath.C
 
 
 def main(folder: Path, end: str) -> None:
-    """Does it, and ends as `end` says: "well", or "killed" by a signal a second later."""
+    """Run the operations, and end as `end` says: "well", or "killed" by a signal a second later."""
     comm = MPI.COMM_WORLD
     rank, size = comm.rank, comm.size
     values = np.arange(SHAPE[0] * SHAPE[1], dtype="i4").reshape(SHAPE)
@@ -36,7 +36,7 @@ def main(folder: Path, end: str) -> None:
             found = array.read(columns)
             assert np.array_equal(found, values[np.ix_(*columns.indices(SHAPE, rank))])
             did.append(["read", found.nbytes, [list(found.shape)]])
-        for _ in range(2):  # the same operation again
+        for _ in range(2):  # a repeated operation
             boxes = array.read(swath.Boxes([((rank, 0), (rank + 1, 3)), ((rank + 5, 2), (rank + 6, 9))]))
             did.append(["read", sum(box.nbytes for box in boxes), [list(box.shape) for box in boxes]])
         row = array[rank, ::3]

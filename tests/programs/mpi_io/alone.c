@@ -1,4 +1,4 @@
-/* Collective calls on contiguous views, in which ranks do not wait for each other, and the calls in which they meet.
+/* Collective calls on contiguous views: some in which ranks do not wait for each other, some in which they meet.
 
      alone WHAT FILE [KEY=VALUE…]     with these hints; rank 0 prints "right", or what each rank was told */
 #include <mpi.h>
@@ -36,7 +36,7 @@ static int read_at_all(int place) {
 
 static int set_view(void) { return MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL); }
 
-/* The last rank comes when rank 0 says that it is through: never, where rank 0 waits for it. */
+/* The last rank calls when rank 0 reports that its own call is done: never, if rank 0 waits for the last rank. */
 static void come_behind(void (*call)(int), int argument) {
   char word = 0;
   if (ranks == 1) return;
@@ -58,7 +58,7 @@ static void waits(void) {
   must_read(rank);
   come_behind(must_read, rank);
   must_set_view(0);
-  come_behind(must_read, rank);  /* the same direction still */
+  come_behind(must_read, rank);  /* still the same direction */
 }
 
 static void begins_beside(int place) {
@@ -75,7 +75,7 @@ static void waits_beside(void) {
 
 static void waits_in_set_view(void) { come_behind(must_set_view, 0); }
 
-/* What the ranks have written together is there when they read together, however late one of them is. */
+/* A collective read finds the data of a collective write, even if one rank is very late. */
 static void order(void) {
   for (int round = 1; round <= kRounds; ++round) {
     memset(buffer, round, kBytes);
@@ -86,7 +86,7 @@ static void order(void) {
   }
 }
 
-/* What a rank has written by itself is there when all have set a view. */
+/* The data that one rank has written are in the file when all ranks have set a view. */
 static void barrier(void) {
   for (int round = 1; round <= kRounds; ++round) {
     memset(buffer, round, kBytes);
@@ -102,7 +102,7 @@ static void barrier(void) {
   }
 }
 
-/* One rank sees every other block of a view, the others see all bytes: then all go together. */
+/* One rank has a view of every other block, the others have views of all bytes: then all ranks work together. */
 static void holes(void) {
   MPI_Datatype blocks, spread;
   MPI_Type_contiguous(10, MPI_BYTE, &blocks);
@@ -123,7 +123,7 @@ static void holes(void) {
   MPI_Type_free(&blocks);
 }
 
-/* Rank 0 asks for a view that cannot be: nobody's view changes. */
+/* Rank 0 requests an invalid view: no rank's view changes. */
 static void wrong_view(void) {
   require(MPI_File_set_view(file, 100, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL) == 0, "set_view");
   const int code = MPI_File_set_view(file, rank == 0 ? -5 : 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
@@ -132,8 +132,8 @@ static void wrong_view(void) {
   require(MPI_File_get_byte_offset(file, 0, &byte) == 0 && byte == 100, "the view changed");
 }
 
-/* Every rank has every so many-th byte, and writes it by itself again and again. In the middle of it rank 0 begins to
-   write its own through a view, which fills in the bytes between: no rank may lose one. */
+/* Each rank has every N-th byte, and writes it independently again and again. Meanwhile rank 0 begins to write its own
+   bytes through a view, which fills in the bytes between: no rank may lose a byte. */
 static void sieve(const char* path) {
   enum { kPlaces = 30, kWrites = 120 };
   MPI_Datatype one;
@@ -185,8 +185,8 @@ static int meet(const char* call) {
   return read_at_all(rank);
 }
 
-/* A write of rank 0 fails (SWATH_MPI_IO_ENGINE says so): classes of that call, of one more, of where they meet, and of
-   that once more. */
+/* A write of rank 0 fails, by a rule in SWATH_MPI_IO_ENGINE: the error classes of this call, of one more, of the call
+   in which the ranks meet, and of that call once more. */
 static void errors(const char* call) {
   int classes[4] = {0}, all[4 * kRanksMost];
   classes[0] = class_of(write_at_all(rank));

@@ -1,9 +1,9 @@
-/* What calls with mistakes answer: of each case and rank a line
+/* The errors of wrong calls: a line for each case and rank
 
      CASE RANK CLASS HANDLERS
 
-   with the class of the error that was returned, and how often the file's handler was called. The same program runs with
-   the drop-in and without; tests/mpi_io/test_mpi_io_errors.py compares what both say.
+   with the class of the returned error, and the number of calls of the file's handler. The same program runs with
+   the drop-in and without; tests/mpi_io/test_mpi_io_errors.py compares the outputs.
 
    errors list                     prints the names of cases
    errors count FOLDER CASE…       with handlers that count; MPICH 5 returns no error then
@@ -30,7 +30,7 @@ static void count_error(MPI_File* file, int* code, ...) {
 
 static int counts = 0;
 
-/* A new one for each file: MPICH 5.0 frees a file's handler with the file, though others have it. */
+/* A new handler for each file: MPICH 5.0 frees a file's handler with the file, even if other files have it. */
 static MPI_Errhandler handler(void) {
   MPI_Errhandler made = MPI_ERRORS_RETURN;
   if (counts) MPI_File_create_errhandler(count_error, &made);
@@ -53,7 +53,7 @@ static void tell(int code) {
 
 static void path_of(char* path, const char* name) { snprintf(path, 1000, "%s/%s", folder, name); }
 
-/* A file of 100 bytes, opened; its handler counts. */
+/* An open file of 100 bytes; its handler counts its calls. */
 static MPI_File opened(int mode) {
   char path[1000];
   path_of(path, "data");
@@ -210,7 +210,7 @@ static int deleted(const char* name) {
   return MPI_File_delete(path, MPI_INFO_NULL);
 }
 
-/* MPI keeps what a view is made of: bytes 0, 2, 4, 6 are read though the type is gone. */
+/* MPI keeps the datatype of a view: bytes 0, 2, 4, 6 are read after the type is freed. */
 static int viewed_and_freed(MPI_File f) {
   MPI_Datatype made = uncommitted();
   MPI_Type_commit(&made);
@@ -221,7 +221,7 @@ static int viewed_and_freed(MPI_File f) {
   return code;
 }
 
-/* A view that MPI refuses leaves the one before, also where a handler makes a success of the error. */
+/* If MPI refuses a view, the view before remains, also if a handler turns the error into a success. */
 static int viewed_in_vain(MPI_File f) {
   MPI_Offset displacement = 0;
   int code = MPI_File_set_view(f, 8, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
@@ -273,7 +273,7 @@ int main(int argc, char** argv) {
       tell(code);
       if (getenv("SHOW_TEXT") != NULL && text[0] != '\0') fprintf(stderr, "%s: %s\n", name_of_case, text);
       MPI_Barrier(MPI_COMM_WORLD);
-      MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_RETURN); /* or the next file would have it, too */
+      MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_RETURN); /* else the next file would have this handler, too */
       if (file != MPI_FILE_NULL) MPI_File_close(&file);
       handled = 0;
       copy = MPI_FILE_NULL;

@@ -1,7 +1,7 @@
-// Calls functions of MPI, twice each, from several threads at the same time, and prints which function of fake_mpi.c each
-// call has reached: "MPI_File_open: MPI_File_open". Exit status 1 where arguments or errno did not arrive.
+// Calls functions of MPI, twice each, from several threads at the same time, and prints the function of fake_mpi.c that
+// each call has reached: "MPI_File_open: MPI_File_open". Exit status 1 if arguments or errno did not arrive.
 // Usage: every_entry THREADS [--local LIBMPI] [--six COUNT] [NAME]
-//   --local   the MPI is not linked, but loaded as Python loads it: its names are its own
+//   --local   the MPI is not linked, but loaded as Python loads it: its names are not global
 //   --six     an MPI that takes six arguments only; COUNT is the third and the fourth
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
-// A backend in name only, that says on stdout what it is asked for. With SERVED ("MPI_File_open") it is one for fake_mpi.c
-// and serves that; without, one for any MPI, and serves nothing.
+// A false backend, which prints the requests that it gets. With SERVED ("MPI_File_open") it is a backend for fake_mpi.c
+// and serves this function; without SERVED it is a backend for any MPI, and serves nothing.
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@ const char* swath_mpi_io_build(void) { return BUILD; }
 
 typedef long (*Function)(long, long, long, long, long, long, long, long, double, double);
 
-const char* fake_mpi_called(void);  // left open: found where the stub has made the loaded MPI global
+const char* fake_mpi_called(void);  // undefined: found if the stub has made the loaded MPI global
 
 static Function real;
 

@@ -1,4 +1,4 @@
-// An MPI in name only: each function remembers that it was called, and returns a number made of all its arguments.
+// A false MPI: each function remembers that it was called, and returns a number made of all its arguments.
 //   AS_MPICH               the stub takes it for MPICH
 //   WITHOUT_LARGE_COUNTS   it is older than MPI-4; and takes six arguments only
 //   WITHOUT_IREAD_AT_ALL   it is older than MPI-3.1

@@ -1,11 +1,11 @@
-/* Errors of the medium, where all other handlers are MPI's own fatal ones: of each call and rank a line
+/* Errors of the medium; all other handlers are MPI's fatal ones. It prints a line for each call and rank
 
      CALL RANK CLASS HANDLERS TEXT
 
-   with the class that was returned, and how often the file's handler was called. A fault is asked for by
+   with the returned class, and the number of calls of the file's handler. The rule of a fault is in
    SWATH_MPI_IO_ENGINE (core/store/fault/fault.h). tests/mpi_io/test_mpi_io_faults.py starts it.
 
-   handlers count|return FILE CALL…     the handler of the file is one that counts, or MPI_ERRORS_RETURN */
+   handlers count|return FILE CALL…     the handler of the file counts its calls, or is MPI_ERRORS_RETURN */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,7 +54,7 @@ static int run(const char* call, MPI_File file) {
     code = MPI_File_write_at_all_begin(file, at, buffer, 1000, MPI_BYTE);
     return code != MPI_SUCCESS ? code : MPI_File_write_at_all_end(file, buffer, &status);
   }
-  /* Nonblocking ones: the first is one that fails, the others are not. */
+  /* Nonblocking calls: the first fails, the others do not. */
   code = IS("iwrite_at_all") ? MPI_File_iwrite_at_all(file, at, buffer, 1000, MPI_BYTE, &both[1])
                              : MPI_File_iwrite_at(file, at, buffer, 1000, MPI_BYTE, &both[1]);
   if (code != MPI_SUCCESS) return code;
@@ -108,7 +108,7 @@ int main(int argc, char** argv) {
   MPI_Init_thread(&argc, &argv, MPI_THREAD_SINGLE, &provided);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  MPI_Info together; /* so that all ranks hear of an error in the call that it is of */
+  MPI_Info together; /* so that all ranks get an error in the call that fails */
   MPI_Info_create(&together);
   MPI_Info_set(together, "swath_contiguous", "together");
   for (int i = 3; i < argc; ++i) {
@@ -116,7 +116,7 @@ int main(int argc, char** argv) {
     if (MPI_File_open(MPI_COMM_WORLD, argv[2], MPI_MODE_RDWR | MPI_MODE_CREATE, together, &file) != MPI_SUCCESS) {
       MPI_Abort(MPI_COMM_WORLD, 3);
     }
-    /* Else it is MPI_ERRORS_RETURN, as of all files. A new one for each: MPICH 5.0 frees it with the file. */
+    /* Otherwise it is MPI_ERRORS_RETURN, as for all files. A new handler for each: MPICH 5.0 frees it with the file. */
     if (counts) {
       MPI_File_create_errhandler(count_error, &handler);
       MPI_File_set_errhandler(file, handler);

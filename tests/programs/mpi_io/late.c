@@ -1,9 +1,9 @@
-/* The last rank comes late to a collective call, behind something of its own: rank 0, which is there before, does nothing
-   of the call that is to be done behind it. Prints "right".
+/* The last rank comes late to a collective call, after an operation of its own: rank 0, which is there earlier, does no
+   part of the call that must come after this operation. Prints "right".
 
-   late sync FILE           what the last rank has written by itself is there when rank 0 syncs for the node
-   late seek_shared FILE    what the last rank has moved the shared pointer by counts
-   late atomicity FILE      what was begun before the mode changes is done as it was begun */
+   late sync FILE           the data of the last rank's own write are in the file when rank 0 syncs for the node
+   late seek_shared FILE    the last rank's move of the shared pointer counts
+   late atomicity FILE      operations that began before a change of the mode keep the old mode */
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ static int ranks = 1;
 static char buffer[kBytes];
 static off_t synced = -1;
 
-/* In place of libc's: how large the file is when it is synced. */
+/* Replaces libc's function: notes the size of the file when it is synced. */
 int fsync(int file) {
   struct stat status;
   if (fstat(file, &status) == 0) synced = status.st_size;

@@ -11,10 +11,10 @@
 
 namespace swath::mpi_io::testing {
 
-// What operations reach at most: two-phase goes through all of it.
+// The maximum range of operations: two-phase goes through all of it.
 constexpr int64_t kReachMax = int64_t{1} << 36;
 
-// The byte that belongs to an offset of the file, of this step: whoever writes there writes the same.
+// The byte that belongs to an offset of the file, in this step: all ranks that write there write the same byte.
 inline char byte_of(uint64_t step, int64_t offset) {
   uint64_t x = step * 0x9e3779b97f4a7c15U + static_cast<uint64_t>(offset) * 0xbf58476d1ce4e5b9U;
   x = (x ^ (x >> 31)) * 0x94d049bb133111ebU;
@@ -47,7 +47,7 @@ struct View {
   }
 };
 
-// What a rank gives to an operation: `count` elements in an image of memory.
+// A rank's memory for an operation: `count` elements in an image of memory.
 struct Memory {
   Memory(ListedType of_type, int64_t elements) : type(std::move(of_type)), count(elements) {
     const int64_t last = std::max<int64_t>(0, count - 1) * type.extent();

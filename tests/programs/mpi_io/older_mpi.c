@@ -1,5 +1,5 @@
-/* Preloaded: to whoever looks names up, the loaded MPI has nothing of what MPI-4 says of datatypes, as libraries of
-   MPI-3.1 with the same ABI. Says on standard error what was looked up. */
+/* Preloaded: name look-ups find no datatype functions of MPI-4 in the loaded MPI, as in libraries of MPI-3.1 with the
+   same ABI. Prints the names that were looked up to standard error. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ static int is_hidden(const char* name) {
   return strncmp(name, "PMPI_Type_", strlen("PMPI_Type_")) == 0 && strcmp(name + strlen(name) - 2, "_c") == 0;
 }
 
-/* RTLD_NEXT goes by the caller: so the last call must be a jump (-O2). */
+/* RTLD_NEXT depends on the caller: so the last call must be a jump (-O2). */
 void* dlsym(void* handle, const char* name) {
   static Dlsym real;
   if (real == NULL) real = real_dlsym();

@@ -1,4 +1,4 @@
-! The same as program.c by MPI_Init, by one of Fortran's three doors: -DF08, -DF90, or mpif.h.
+! The same as program.c by MPI_Init, through one of Fortran's three interfaces: -DF08, -DF90, or mpif.h.
 program files
 #if defined(F08)
   use mpi_f08

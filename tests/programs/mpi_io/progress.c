@@ -1,7 +1,7 @@
-/* A rank waits in a call of MPI-IO for another rank, which waits for what this one has begun before: MPI goes on with it
-   meanwhile, as in any call of its own. Rank 0 sends, and rank 1 receives before it comes to the file. Prints "right".
+/* A rank waits in a call of MPI-IO for another rank, which waits for earlier messages of the first rank: MPI must
+   send them meanwhile, as in its own calls. Rank 0 sends, and rank 1 receives before it uses the file. Prints "right".
 
-   progress CALL FILE       CALL: what rank 0 waits in: write_at_all, wait, waitall, waitany, waitsome, set_atomicity;
+   progress CALL FILE       CALL: rank 0 waits in write_at_all, wait, waitall, waitany, waitsome or set_atomicity;
                             window: it waits in write_at_all, and rank 1 puts into a window of its memory */
 #include <mpi.h>
 #include <stdio.h>

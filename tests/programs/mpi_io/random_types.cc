@@ -1,10 +1,10 @@
-// Random datatypes, views and operations of MPI-IO against plain pwrite and pread of their lists, byte for byte, gaps
-// too. It knows MPI alone, and runs with and without the drop-in:
+// Compares random datatypes, views and operations of MPI-IO with plain pwrite and pread of their lists, byte by byte,
+// gaps too. It uses only MPI, and runs with and without the drop-in:
 //
 //   mpicxx -std=c++20 -O2 tests/programs/mpi_io/random_types.cc -o random_types
 //   mpiexec -n 3 ./random_types SEED CASES [FOLDER]
 //
-// Prints the cases and those that went wrong, each with its seed, and exits with 1 where there is one.
+// Prints the number of cases, and each wrong case with its seed; the exit status is 1 if there is one.
 #include <fcntl.h>
 #include <mpi.h>
 #include <unistd.h>
@@ -41,7 +41,7 @@ constexpr int64_t kFar = (int64_t{1} << 32) + 4096;
 
 int world_rank = 0;
 int world_size = 1;
-std::string wrong;  // what went wrong in this case, on this rank
+std::string wrong;  // the error in this case, on this rank
 
 void expect(bool is_right, const std::string& what) {
   if (!is_right && wrong.empty()) wrong = what;
@@ -97,7 +97,7 @@ ListedType random_file_type(Random& random, const ListedType& etype, bool is_far
   return copy_of(etype);
 }
 
-// Segments of a type, of which each rank has some: of whole etypes.
+// Segments of a type, distributed to the ranks; they consist of whole etypes.
 std::vector<View> dealt_views(Random& random, const ListedType& etype, int64_t displacement) {
   const int64_t elements = random.between(world_size, 60);
   std::vector<std::vector<int>> places(static_cast<size_t>(world_size));
@@ -135,14 +135,14 @@ Views random_views(Random& random, const ListedType& etype) {
   const int64_t displacement = is_far && random.chance(50) ? kFar + random.between(0, 99) : random.between(0, 99);
   Views views{.text = {}, .are_same = false, .may_overlap = false, .of_ranks = {}};
   switch (random.between(0, 3)) {
-    case 0: {  // one for all
+    case 0: {  // one view for all ranks
       views.text = "one view";
       views.are_same = views.may_overlap = true;
       const ListedType type = random_file_type(random, etype, is_far);
       for (int r = 0; r < world_size; ++r) views.of_ranks.push_back({displacement, copy_of(type)});
       break;
     }
-    case 1: {  // each in a frame of its own, one beside the other
+    case 1: {  // a frame for each rank, side by side
       views.text = "frames";
       std::vector<ListedType> types;
       int64_t frame = 0;
@@ -228,7 +228,7 @@ class Case {
   std::string name(bool is_reference) const { return folder_ + (is_reference ? "/reference" : "/file"); }
   void note(const std::string& text) { text_ += (text_.empty() ? "" : "; ") + text; }
 
-  // Some bytes at the begin and around 4 GiB, which gaps must keep.
+  // Some bytes at the beginning and around 4 GiB, which must not change in gaps.
   void create(const std::string& path) const {
     const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC, 0600);
     std::vector<char> bytes(20'000);
@@ -236,7 +236,7 @@ class Case {
       for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = byte_of(seed_, begin + static_cast<int64_t>(i));
       expect(::pwrite(file, bytes.data(), bytes.size(), begin) == std::ssize(bytes), "pwrite of a new file");
     }
-    // Reads end within it.
+    // Reads end within this length.
     expect(::ftruncate(file, 2 * kReachMax) == 0, "ftruncate");
     ::close(file);
   }
@@ -322,10 +322,10 @@ class Case {
       MPI_File_get_position_shared(file_, &position);
       expect(position == shared_pointer_, step.text() + ": the shared pointer is at " + std::to_string(position));
     }
-    MPI_Barrier(MPI_COMM_WORLD);  // nobody moves it before all have asked
+    MPI_Barrier(MPI_COMM_WORLD);  // no rank moves it before all ranks have read it
   }
 
-  // Memory before the operation; of a write also the reference file after it, by rank 0.
+  // Fills the memory before the operation; for a write rank 0 also writes the reference file after it.
   void fill(Memory& memory, const View& view, int64_t first, const Step& step, uint64_t step_seed) {
     memory.fill_gaps(step_seed);
     if (!step.is_write) return;
@@ -335,7 +335,7 @@ class Case {
     });
     memory.scatter(data);
     if (world_rank != 0) return;
-    data = memory.gathered();  // memory may have places twice
+    data = memory.gathered();  // the memory may contain places twice
     view.for_each(first, memory.bytes(), [&](int64_t offset, int64_t position, int64_t bytes) {
       expect(::pwrite(reference_, data.data() + position, static_cast<size_t>(bytes), offset) == bytes, "pwrite");
     });
@@ -349,7 +349,7 @@ class Case {
     return data;
   }
 
-  // All see what all wrote.
+  // After this all ranks see all writes.
   void settle() {
     expect_success(MPI_File_sync(file_), "sync");
     MPI_Barrier(MPI_COMM_WORLD);
@@ -358,7 +358,7 @@ class Case {
 
   void carry_out(const Step& step, int64_t offset, Memory& memory) {
     if (step.call != Call::kShared) return call(step, offset, memory);
-    for (int turn = 0; turn < world_size; ++turn) {  // else nobody knows who is first
+    for (int turn = 0; turn < world_size; ++turn) {  // otherwise the order of the ranks is unknown
       if (turn == world_rank) call(step, offset, memory);
       MPI_Barrier(MPI_COMM_WORLD);
     }
@@ -454,7 +454,7 @@ class Case {
     return step.is_write ? MPI_File_write_all_end(file_, at, status) : MPI_File_read_all_end(file_, at, status);
   }
 
-  // Whatever either file has data of, the other has the same.
+  // Compares the data of each file with the other file.
   void compare_files(const std::string& after) const {
     const int files[] = {::open(name(false).c_str(), O_RDONLY), ::open(name(true).c_str(), O_RDONLY)};
     const int64_t sizes[] = {::lseek(files[0], 0, SEEK_END), ::lseek(files[1], 0, SEEK_END)};
@@ -506,7 +506,7 @@ int run(uint64_t seed, int64_t cases, const std::string& folder) {
     const uint64_t own_seed = seed + static_cast<uint64_t>(i);
     try {
       Case(own_seed, folder).run();
-    } catch (const Refused&) {  // by all ranks; the file stays open
+    } catch (const Refused&) {  // refused on all ranks; the file stays open
       ++refused;
     }
     int is_wrong = wrong.empty() ? 0 : 1;

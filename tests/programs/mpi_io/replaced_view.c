@@ -1,5 +1,5 @@
-// Nonblocking calls whose view has been replaced when they are waited for: argument: the file. What the drop-in has
-// kept of a view, datatypes, goes when MPI has freed the request. Prints "right" if the bytes are.
+// Nonblocking calls whose view is replaced before the program waits for them; argument: the file. The drop-in keeps
+// datatypes of a view until MPI has freed the request. Prints "right" if the bytes are right.
 #include <mpi.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -40,7 +40,7 @@ int main(int argc, char** argv) {
     require(MPI_File_iwrite_at(file, 0, written + half * kCount, kCount, MPI_INT, &requests[half]) == 0, "iwrite_at");
   }
   require(MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL) == 0, "set_view");
-  usleep(200000);  // the work is done, and what is left of it is what MPI has
+  usleep(200000);  // the work is done, and only MPI's request is left
   require(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE) == 0, "waitall");
   for (int half = 0; half < 2; ++half) {
     set_view(file, rank, size, half * kCount);

@@ -1,4 +1,4 @@
-/* Writes and reads a view with holes where MPI was started by a session only, without MPI_Init; rank 0 prints "right".
+/* Writes and reads a view with holes after MPI was started by a session only, without MPI_Init; rank 0 prints "right".
 
      sessions FILE */
 #include <mpi.h>

@@ -1,4 +1,4 @@
-// A tool as Darshan is one: preloaded in front, it counts what the program opens and writes, and calls on by PMPI.
+// A tool like Darshan: preloaded in front, it counts the program's opens and writes, and calls PMPI's functions.
 #include <mpi.h>
 #include <stdio.h>
 

@@ -1,9 +1,9 @@
-// Preloaded into a program, logs every positioned read and write as the C library's caller asked for it:
+// Preloaded into a program, this logs every positioned read and write as the program called the C library:
 //
 //   r 4096 /tmp/data.bin      pread, preadv or preadv2 returned 4096
 //   w -1 /tmp/data.bin        pwrite, pwritev or pwritev2 failed
 //
-// into $SWATH_COUNT_LOG, one line a call. It does not see what io_uring moves, nor raw system calls.
+// into $SWATH_COUNT_LOG, one line a call. It sees neither transfers of io_uring nor raw system calls.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -60,7 +60,7 @@ static ssize_t logged(char direction, int descriptor, ssize_t moved) {
     return logged(direction, descriptor, real(descriptor, pieces, count, offset, flags));   \
   }
 
-// off_t is 64 bits wide here (test_kernel_counts.py compiles for 64-bit machines), so that both names take the same.
+// off_t is 64 bits wide here (test_kernel_counts.py compiles for 64-bit machines), so both names take the same.
 PLAIN(pread, 'r', void*)
 PLAIN(pread64, 'r', void*)
 PLAIN(pwrite, 'w', const void*)

@@ -1,4 +1,4 @@
-// `pwrite` fails with EIO, once, at the call of a number: fail_write(number).
+// `pwrite` fails with EIO once, at the call with this number: fail_write(number).
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

@@ -9,7 +9,7 @@
 
 enum { COMPONENTS = 5, GHOST = 2 };
 
-/* Where part k of q begins among n points: the first n mod q parts have one more. */
+/* The beginning of part k of q of n points: the first n mod q parts have one more. */
 static int part_begin(int n, int q, int k) { return k * (n / q) + (k < n % q ? k : n % q); }
 
 typedef struct {
@@ -37,7 +37,7 @@ static MPI_Datatype joined(int q, const MPI_Aint* displacements, MPI_Datatype* p
   return whole;
 }
 
-/* The elements of a cell's points in memory; `check` compares them with what the file has, else they are set. */
+/* The elements of a cell's points in memory; `check` compares them with the file's values, otherwise they are set. */
 static void visit(const Cell* cell, int n, int widest, long long dump, double* memory, int check) {
   long long across = widest + 2 * GHOST;
   for (int z = 0; z < cell->size[0]; z++)

@@ -1,4 +1,4 @@
-/* A vector of doubles dealt to the ranks one by one, by a view: write, read back, compare.
+/* A vector of doubles distributed to the ranks one by one, by a view: write, read back, compare.
 
    elements=N of each rank; collective=0: independent calls. */
 

@@ -1,7 +1,7 @@
-/* What the programs share: NAME=VALUE arguments, and phases with their seconds and the memory that they took.
+/* The common part of the programs: NAME=VALUE arguments, and phases with their seconds and their memory.
 
    Each program is a plain MPI program: PROGRAM FILE [NAME=VALUE ...]. It leaves FILE, and rank 0 prints a line of JSON
-   for each phase. Nothing here knows of the drop-in. */
+   for each phase. The code does not depend on the drop-in. */
 
 #ifndef SWATH_BENCH_MPI_IO_PHASES_H
 #define SWATH_BENCH_MPI_IO_PHASES_H
@@ -48,7 +48,7 @@ static long long argument(int argc, char** argv, const char* name, long long oth
   return text ? atoll(text) : otherwise;
 }
 
-/* A line of /proc/self/status in kB: VmRSS, what is resident; VmHWM, the most that was. */
+/* A line of /proc/self/status in kB: VmRSS, the resident memory; VmHWM, its maximum. */
 static long status_kilobytes(const char* name) {
   char line[256];
   long found = 0;
@@ -62,7 +62,7 @@ static long status_kilobytes(const char* name) {
 
 static void begin_phase(void) {
   FILE* clear = fopen("/proc/self/clear_refs", "w");
-  if (clear) { /* "5" begins VmHWM anew */
+  if (clear) { /* "5" resets VmHWM */
     fputs("5", clear);
     fclose(clear);
   }
@@ -71,7 +71,7 @@ static void begin_phase(void) {
   phase_begin_seconds_ = MPI_Wtime();
 }
 
-/* The seconds of the slowest rank, and the memory of the one that took most beyond what it had at the beginning. */
+/* The seconds of the slowest rank, and the largest growth of a rank's memory since the beginning. */
 static void end_phase(const char* name, long long bytes) {
   double mine[2] = {MPI_Wtime() - phase_begin_seconds_, 0}, most[2] = {0, 0};
   long more = status_kilobytes("VmHWM") - phase_begin_kilobytes_;

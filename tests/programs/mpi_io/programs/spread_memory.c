@@ -1,4 +1,4 @@
-/* A file that is contiguous for each rank, from memory that is not: every other group of elements, as in mpich#6985.
+/* A contiguous part of the file for each rank, from spread memory: every other group of elements, as in mpich#6985.
 
    elements=N of each rank; group=K of them beside each other, then as many that are left out; collective=0: independent. */
 

@@ -1,4 +1,4 @@
-"""Runs suites of other projects without and with the drop-in, and says what differs: `make mpi-io-suites`."""
+"""Run suites of other projects with and without the drop-in, and report the differences: `make mpi-io-suites`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ROOT = Path("build/mpi-io-suites")
 
 def main() -> int:
     options = _options()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that ranks are ended
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the ranks end, too
     workshop = Workshop(ROOT.resolve(), options.jobs)
     library = None if options.without else Path(options.library or drop_in.installed_library())
     bad = 0
@@ -78,14 +78,14 @@ def _suite(name: str) -> Suite:
 def _run_suite(
     suite: Suite, mpi: Mpi, version: str, library: Path | None, workshop: Workshop, options: argparse.Namespace
 ) -> int:
-    """Returns how many cases lost a test, or left other files."""
+    """Return the number of cases that lost a test, or left different files."""
     print(f"{suite.name} {version} on {mpi.name} {mpi.version}", flush=True)
     path = ROOT / "results" / f"{suite.name}-{mpi.name}.json"
     results = _load(path)
     variables = drop_in.variables(library, mpi, workshop) if library else None
     bad = 0
     all_cases = suite.cases(mpi, workshop)
-    known = {  # the table tells also what was not run
+    known = {  # the table also names cases that were not run
         _key(case): results.get(_key(case), Compared(case.name, case.group, case.ranks)) for case in all_cases
     }
     for defined in all_cases:
@@ -102,7 +102,7 @@ def _run_suite(
         if not compared.ran_without():
             run_without(case, mpi, folder, compared)
         compare_files(compared, folder, workshop)
-        if compared.worse() and compared.again == compared.without:  # they are one run
+        if compared.worse() and compared.again == compared.without:  # both are the same run
             run_without_again(case, mpi, folder, compared)
             compare_files(compared, folder, workshop)
         bad += _tell(case, known[key])
@@ -120,7 +120,7 @@ def _is_asked_for(case: Case, options: argparse.Namespace) -> bool:
 
 
 def _tell(case: Case, compared: Compared) -> bool:
-    """One line, and whether something is worse with the drop-in."""
+    """Print one line, and return whether a result is worse with the drop-in."""
     lost, differ = compared.lost(), "DIFFER" in compared.files
     told = [_summary(compared.without) if compared.ran_without() else "not run without"]
     if compared.served:

@@ -1,4 +1,4 @@
-"""Runs without and with the drop-in, held beside each other."""
+"""Comparison of runs without and with the drop-in."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from workshop import Workshop
 
 HDF5, NETCDF_CLASSIC = b"\x89HDF", b"CDF"
 KEPT_BYTES_MAX = 1 << 28
-"""Files of runs without are kept up to here, to be compared by h5diff and ncmpidiff."""
+"""The size up to which files of runs without the drop-in are kept, for h5diff and ncmpidiff."""
 
 
 @dataclasses.dataclass
 class Compared:
-    """A case, without and with; without once more (else the same) where something differs."""
+    """A case without and with the drop-in; without it once more if something differs, else the first run again."""
 
     case: str
     group: str
@@ -30,7 +30,7 @@ class Compared:
     again: Outcome = dataclasses.field(default_factory=lambda: Outcome({}))
     served: Outcome | None = None
     files: str = ""
-    """Of the files: "identical", "equal by h5diff", "vary", or which differ."""
+    """The result for the files: "identical", "equal by h5diff", "vary", or the files that differ."""
 
     def to_json(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
@@ -47,7 +47,7 @@ class Compared:
         return NOT_BUILT not in (self.without.statuses.get(""), self.served and self.served.statuses.get(""))
 
     def lost(self) -> list[str]:
-        """Tests that pass in both runs without, and not with."""
+        """Return the tests that pass in both runs without the drop-in, but not with it."""
         if self.served is None:
             return []
         with_ = self.served.statuses
@@ -58,7 +58,7 @@ class Compared:
         ]
 
     def worse(self) -> bool:
-        """With the drop-in: tests lost, or other files."""
+        """Return whether the drop-in loses tests, or makes other files."""
         return bool(self.lost()) or "DIFFER" in self.files
 
     def gained(self) -> list[str]:
@@ -73,7 +73,7 @@ def run_without(case: Case, mpi: Mpi, folder: Path, compared: Compared) -> None:
 
 
 def run_without_again(case: Case, mpi: Mpi, folder: Path, compared: Compared) -> None:
-    """A second run, by which it is known which tests and files vary by themselves."""
+    """Run without the drop-in again: this shows the tests and files that vary by themselves."""
     compared.again = run_case(case, mpi, folder / "again")
     shutil.rmtree(folder / "again", ignore_errors=True)
 
@@ -84,7 +84,7 @@ def run_with(case: Case, mpi: Mpi, folder: Path, drop_in: dict[str, str], compar
 
 
 def compare_files(compared: Compared, folder: Path, workshop: Workshop) -> None:
-    """Sets what is told of the files, where there are runs without and with, of which none was ended on its way."""
+    """Set the result for the files, if there are complete runs without and with the drop-in."""
     compared.files = ""
     runs = (compared.without, compared.again, compared.served)
     if all(run and run.statuses and TIMED_OUT not in run.statuses.values() for run in runs):
@@ -135,7 +135,7 @@ class Seen:
 
 
 def _seen(run: Outcome, runs: list[Outcome]) -> dict[str, Seen]:
-    """The files to compare: what is left, by its name, and what was deleted, by its number, if no run missed any."""
+    """Return the files to compare: remaining ones by name, and deleted ones by number, if no run missed any."""
     deleted = [Counter(name.split("#")[0] for name in other.deleted) for other in runs]
     found = {}
     for name, digest in run.files.items():
@@ -148,7 +148,7 @@ def _seen(run: Outcome, runs: list[Outcome]) -> dict[str, Seen]:
 
 
 def _equal_by(files: list[Path], workshop: Workshop) -> str | None:
-    """The tool that finds these two files equal."""
+    """Return the tool that finds these two files equal."""
     if not files or not all(path.exists() for path in files):
         return None
     without, with_ = files
@@ -168,7 +168,7 @@ def _equal_by(files: list[Path], workshop: Workshop) -> str | None:
 
 
 def _forget_large(folder: Path) -> None:
-    """What was written stays to be looked at, but not by the gigabyte."""
+    """Remove large files; small ones stay for inspection."""
     for path in folder.rglob("*"):
         if path.is_file() and path.stat().st_size > KEPT_BYTES_MAX:
             path.unlink()

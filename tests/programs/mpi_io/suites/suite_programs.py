@@ -1,4 +1,4 @@
-"""The programs of tests/programs/mpi_io/programs: each leaves its file, which must be the same with the drop-in."""
+"""The programs of tests/programs/mpi_io/programs: each leaves a file, which must be the same with the drop-in."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _prepare(mpi: Mpi, workshop: Workshop) -> str:
 
 
 def _programs(mpi: Mpi) -> list[str]:
-    """Those of libraries run where there are libraries: on Debian's MPIs."""
+    """Return the programs; those of libraries run only if the libraries exist: on Debian's MPIs."""
     return [*PLAIN, *OF_LIBRARIES] if "fortran" in mpi.compilers else [*PLAIN]
 
 

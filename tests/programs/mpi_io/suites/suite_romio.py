@@ -27,9 +27,9 @@ ARGUMENTS = {
     "big_extents": ("test",),
     "creat_excl": ("-fname", "test"),
 }
-"""As its runtests has them; all others: -fname test."""
+"""Arguments as in its runtests; all other programs get: -fname test."""
 LEFT_OUT = ("perf", "coll_perf", "fperf", "large_file", "large_array")
-"""Measurements, and files of 4 GB and more: spans of that size are tested by the random datatypes."""
+"""Measurements, and programs with files of 4 GB and more: the random datatypes test spans of this size."""
 WRONG = re.compile(r"error|differ|\bis \d+, should be|not ok|expected", re.IGNORECASE)
 RIGHT = re.compile(r"no errors|error class|error code|expected error|0 errors", re.IGNORECASE)
 FORTRAN = {
@@ -87,7 +87,7 @@ def _cases(mpi: Mpi, workshop: Workshop) -> list[Case]:
 
 
 def _judge(finished: Finished) -> dict[str, str]:
-    """These print what is wrong, and end with 0 all the same."""
+    """Judge by the output: these programs print errors, but still end with 0."""
     status = ends_well(finished)[""]
     wrong = [
         line

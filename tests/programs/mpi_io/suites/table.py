@@ -33,11 +33,11 @@ COLUMNS = (
 
 SERVED = re.compile(r": served, \d+ ranks?$")
 GIVEN_BACK = re.compile(r"given back to MPI:? (.*)$")
-"""At open, in place of SERVED; at a later view, indented below it."""
+"""The first line at open is one of these; a file given back at a later view has an indented line below SERVED."""
 
 
 def files_in(report: Iterable[str]) -> tuple[int, Counter[str]]:
-    """How many files these lines tell of as served, and how often each reason for giving one back."""
+    """Return the number of files that these lines name as served, and the count of each reason for giving one back."""
     served, reasons = 0, Counter[str]()
     for line in report:
         served += SERVED.search(line) is not None
@@ -48,7 +48,7 @@ def files_in(report: Iterable[str]) -> tuple[int, Counter[str]]:
 
 
 def rows(suite: str, version: str, mpi: str, results: list[Compared], reasons: dict[str, str]) -> list[str]:
-    """A row for each group of tests."""
+    """Return a row for each group of tests."""
     groups: dict[str, list[Compared]] = defaultdict(list)
     for result in results:
         groups[result.group].append(result)
@@ -110,7 +110,7 @@ def _differences(suite: str, mpi: str, results: list[Compared], reasons: dict[st
 
 
 def _concerns(key: str, suite: str, mpi: str, cases: set[str]) -> bool:
-    """ "romio/external32": a reason for this case of this suite, "romio@openmpi/external32" on one MPI only."""
+    """Return whether a reason is for this case: "romio/external32" for all MPIs, "romio@openmpi/external32" for one."""
     where, _, case = key.partition("/")
     name, _, on = where.partition("@")
     return name == suite and case in cases and on in ("", mpi.split(maxsplit=1)[0])

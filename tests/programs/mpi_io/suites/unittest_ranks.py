@@ -1,4 +1,4 @@
-"""Runs the unit tests of a module on each rank, and writes what came of each: FOLDER MODULE.
+"""Run the unit tests of a module on each rank, and write the result of each test: FOLDER MODULE.
 
 Each rank has a file .results.RANK of lines ["test", "begun"] and ["test", "passed"]: so a test that hangs has a name.
 Temporary files are numbered, so that those of two runs can be held beside each other, and linked into a folder, where

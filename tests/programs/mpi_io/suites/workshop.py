@@ -1,4 +1,4 @@
-"""Where suites are fetched and built: packages of Debian and PyPI, their sources, and builds that are kept."""
+"""The folder where suites are fetched and built: packages of Debian and PyPI, their sources, and finished builds."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class BuildFailedError(Exception):
 
 
 class Workshop:
-    """A folder of sources and builds; what is there already is not made again.
+    """A folder of sources and builds; existing ones are not made again.
 
-    A build is done when its stamp is there, which is written last.
+    A build is finished when its stamp exists; the stamp is written last.
     """
 
     def __init__(self, root: Path, jobs: int):
@@ -33,7 +33,7 @@ class Workshop:
         return self.root / name
 
     def run(self, name: str, command: Sequence[str], cwd: Path | None = None, **variables: str) -> None:
-        """A command whose talk goes to the log of this name."""
+        """Run a command, with its output in the log of this name."""
         log = self.root / "logs" / f"{name}.log"
         with log.open("ab") as out:
             out.write((" ".join(command) + "\n").encode())
@@ -51,7 +51,7 @@ class Workshop:
             raise BuildFailedError(f"{' '.join(command)[:200]}: exit {done.returncode}, see {log}")
 
     def tried(self, name: str, command: Sequence[str], cwd: Path | None = None, **variables: str) -> None:
-        """As run, but some of it may fail (`make -k`): what was not built is reported as that, test by test."""
+        """Run a command that may fail in part (`make -k`): tests that were not built are reported later, one by one."""
         try:
             self.run(name, command, cwd, **variables)
         except BuildFailedError as error:
@@ -64,7 +64,7 @@ class Workshop:
         (self.folder(name) / ".built").touch()
 
     def debian_source(self, package: str) -> Path:
-        """The unpacked source of a Debian package, patched as Debian does."""
+        """Return the unpacked source of a Debian package, with Debian's patches."""
         sources = self.folder("sources")
         sources.mkdir(exist_ok=True)
         found = _unpacked(sources, package)
@@ -78,7 +78,7 @@ class Workshop:
         return found
 
     def sdist(self, name: str, version: str) -> Path:
-        """The unpacked source of a package of PyPI."""
+        """Return the unpacked source of a package of PyPI."""
         sources = self.folder("sources")
         sources.mkdir(exist_ok=True)
         folder = sources / f"{name}-{version}"
@@ -91,7 +91,7 @@ class Workshop:
                 "-q",
                 "--no-deps",
                 "--no-binary",
-                name,  # with ":all:", what builds it would be built from source, too
+                name,  # with ":all:" pip would also build the build requirements from source
                 f"{name}=={version}",
             ]
             self.run("sources", pip, sources)
@@ -107,7 +107,7 @@ def _unpacked(sources: Path, package: str) -> Path | None:
 
 
 def apt_install(workshop: Workshop, *packages: str) -> None:
-    """Installs what is missing of these packages."""
+    """Install the missing ones of these packages."""
     missing = [package for package in packages if not _installed(workshop, package)]
     if missing:
         print(f"  installing {' '.join(missing)}", flush=True)
@@ -124,7 +124,7 @@ def _installed(workshop: Workshop, package: str) -> bool:
 
 
 def enable_deb_src(workshop: Workshop) -> None:
-    """Lets apt-get fetch sources, from where this Debian's packages come."""
+    """Let apt-get fetch sources from the origin of this Debian's packages."""
     if Path(DEB_SRC).exists():
         return
     release = Path("/etc/apt/sources.list.d/debian.sources").read_text()
