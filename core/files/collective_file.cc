@@ -216,8 +216,8 @@ Description CollectiveFile::add_on_first(FormatFile& file, const formats::NewArr
   }
   if (made.type.in_byte_order(formats::kIsBigEndianHere) != array.type.in_byte_order(formats::kIsBigEndianHere)) {
     changes_->undo(before);
-    fail_argument(made.format + " cannot store elements of " + array.type.words() + " as they are, only of " +
-                  made.type.words() + ": ask for that, or choose another format");
+    fail_argument(made.format + " cannot store type " + array.type.words() + " as it is, only " + made.type.words() +
+                  ": ask for that, or choose another format");
   }
   if (array.fill) {
     made.fill = *array.fill;

@@ -414,6 +414,14 @@ void bind_open_array(nb::module_& m) {
       .def("fill_unwritten", &Array::fill_unwritten, nb::call_guard<nb::gil_scoped_release>(),
            "Collective. What was never written of a new array gets its fill value.")
       .def_prop_ro(
+          "shape",
+          [](const Array& array) {
+            nb::list lengths;
+            for (const int64_t length : array.form()->shape()) lengths.append(length);
+            return nb::typed<nb::tuple, int, nb::ellipsis>(nb::tuple(lengths));
+          },
+          "The lengths in elements.")
+      .def_prop_ro(
           "form", [](const Array& array) { return std::const_pointer_cast<ArrayForm>(array.form()); },
           "What operations must know of it now; another object whenever its elements are elsewhere.")
       .def(

@@ -805,6 +805,10 @@ class OpenArray:
         """Collective. What was never written of a new array gets its fill value."""
 
     @property
+    def shape(self) -> tuple[int, ...]:
+        """The lengths in elements."""
+
+    @property
     def form(self) -> ArrayForm:
         """
         What operations must know of it now; another object whenever its elements are elsewhere.

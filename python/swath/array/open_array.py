@@ -75,19 +75,18 @@ class _AsStored:
     """
 
     def __init__(self, stored: StoredArray) -> None:
-        self.form = stored.form  # before the description, which changes first
+        self.form = stored.core.form  # before the description, which changes first
         # It is pure, and does not hold the array, which would hold itself.
         self.operations = functools.lru_cache(OPERATIONS_KEPT)(functools.partial(_operation, stored.ranks.size))
         self.latest: dict[str, _Latest] = {}
-        self._stored = stored.description, stored.ranks
+        self._stored = stored
         self._placing: Placing | None = None  # before the first places
 
     @property
     def placing(self) -> Placing:
         """Return what moves places."""
         if self._placing is None:
-            description, ranks = self._stored
-            self._placing = Placing(description, self.form, ranks)
+            self._placing = Placing(self._stored.description, self.form, self._stored.ranks)
         return self._placing
 
 
@@ -130,13 +129,13 @@ class Array(DescribedArray, LastOperation, NumpyProtocol, Iterating):
 
     @property
     def _form(self) -> _core.ArrayForm:
-        return self._stored.form
+        return self._core.form
 
     @property
     def _as_stored(self) -> _AsStored:
         """Return what is kept for operations on the array as it is stored now."""
         kept = self._kept
-        if kept is None or kept.form is not self._stored.form:
+        if kept is None or kept.form is not self._core.form:
             kept = self._kept = _AsStored(self._stored)
         return kept
 
@@ -152,7 +151,7 @@ class Array(DescribedArray, LastOperation, NumpyProtocol, Iterating):
     @property
     def shape(self) -> tuple[int, ...]:
         """Return the lengths in elements."""
-        return self._stored.description.shape
+        return self._core.shape
 
     def read(
         self,

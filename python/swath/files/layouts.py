@@ -40,6 +40,14 @@ def has_absent_chunks(description: Description) -> bool:
     return isinstance(layout, ChunkedLayout) and bool(description.stored_shape or (layout.offsets < 0).any())
 
 
+def may_get_chunk_places(description: Description) -> bool:
+    """Return whether coded chunks that are written get places in the array's file; else they are files, if any."""
+    layout = description.layout
+    in_one_file = isinstance(layout, CodedLayout) and isinstance(layout.places, ChunkTable)
+    # Once it is as long as it says its chunks may be coded.
+    return in_one_file or (description.format == "hdf5" and bool(description.stored_shape))
+
+
 def text(description: Description, chunks: _core.CodedArray | None = None) -> str:
     """Return where the bytes are, for people: "C order at offset 128"; `chunks`: the coded ones, as they are now."""
     layout = plain_layout(description)

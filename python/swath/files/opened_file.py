@@ -159,6 +159,10 @@ class OpenedFile:
             return contents.variables
         return {name: array.description for name, array in self._arrays.items() if name}
 
+    def as_described(self, found: Description) -> Description:
+        """Return what the core has said of an array as Python has it."""
+        return formats.as_described(found)
+
     def fingerprint(self, array: Description) -> Fingerprint:
         """Return which array it is, and in which state the file is."""
         return fingerprint(array, self.folder)
@@ -231,6 +235,7 @@ class OpenedFile:
             return formats.to_add(self.format, self._changes, new())
 
         with self.one_change("add to"):
+            self._refuse_one_array()
             self.finish_started()
             with uninterrupted():
                 added = formats.as_described(self.ranks.throwing_alike(lambda: self.shared.add(words, make)))
@@ -250,12 +255,18 @@ class OpenedFile:
             return typed(attributes)
 
         with self.one_change("set attributes of"):
+            self._refuse_one_array()
             self.finish_started()
             with uninterrupted():
                 self.ranks.throwing_alike(lambda: self.shared.set_attributes(words, holder, make))
                 if (contents := self.contents) is not None:
                     self._contents = contents.with_attributes(holder, typed(attributes))
         return typed(attributes)
+
+    def _refuse_one_array(self) -> None:
+        """Raise ArgumentError where it may be changed, and its format holds one array alone."""
+        if self.mode == "r+":
+            formats.check_many(self.format)
 
     def agree_to_change(self, holder: str, given: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         """Return the attributes that every rank's `given` returns; what it raises is raised on all. Collective."""

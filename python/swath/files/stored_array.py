@@ -17,7 +17,7 @@ from typing import Any, NoReturn, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from swath import _core, formats
+from swath import _core
 from swath.errors import Error, to_core
 from swath.files import layouts
 from swath.files.attributes import FileWithAttributes, StoredAttributes
@@ -57,6 +57,9 @@ class FileOfArrays(FileWithAttributes, Protocol):
 
     def path_to_reopen(self, doing: str) -> str:
         """Return the absolute path at which others find what the file holds."""
+
+    def as_described(self, found: Description) -> Description:
+        """Return what the core has said of an array as Python has it."""
 
     def fingerprint(self, array: Description) -> tuple[Any, ...]:
         """Return which array it is, and in which state the file is."""
@@ -131,7 +134,7 @@ class StoredArray:
         given = {
             "path": self.variable or "",
             "can_grow": description.unlimited[:1] == (True,),
-            "may_get_chunk_places": formats.may_get_chunk_places(description),
+            "may_get_chunk_places": layouts.may_get_chunk_places(description),
             "is_new": is_new,
         }
         return self.file.shared.make_array(form, layouts.coded_chunks(description), description.fill, given)
@@ -144,13 +147,8 @@ class StoredArray:
         """Return where its elements are now."""
         times = self.core.times_described
         if times != self._described[0]:
-            self._described = times, formats.as_described(self.core.description())
+            self._described = times, self.file.as_described(self.core.description())
         return self._described[1]
-
-    @property
-    def form(self) -> _core.ArrayForm:
-        """Return the same for operations; another object whenever they are elsewhere."""
-        return self.core.form
 
     @property
     def shape(self) -> Shape:

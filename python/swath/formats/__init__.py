@@ -31,7 +31,6 @@ from swath.formats.default_chunks import default_chunks
 from swath.formats.description import (
     DIMENSIONS_MAX,
     ChunkedLayout,
-    ChunkTable,
     Codec,
     CodedLayout,
     CreationOptions,
@@ -92,6 +91,7 @@ __all__ = [
     "as_described",
     "check_changeable",
     "check_codecs",
+    "check_many",
     "checked_path",
     "contents",
     "contents_of_many",
@@ -111,7 +111,6 @@ __all__ = [
     "is_folder",
     "library_read",
     "library_write",
-    "may_get_chunk_places",
     "name_in_core",
     "new_array",
     "new_chunks",
@@ -364,6 +363,11 @@ def name_in_core(format: str) -> str:  # noqa: A002
     return "hdf5" if has_filters(format) else kind_of(format)
 
 
+def check_many(format: str) -> None:  # noqa: A002
+    """Raise ArgumentError for a format of one array, which has neither others nor attributes."""
+    of_files(format)
+
+
 def to_add(format: str, changes: FileChanges, new: NewArray) -> NewArray:  # noqa: A002
     """Return an array that an existing file gets in the words of the core. Raises ArgumentError."""
     return of_files(format).to_add(changes, new)
@@ -468,14 +472,6 @@ def describe_again(description: Description, path: str | None = None) -> Descrip
     if description.format == "raw":
         return dataclasses.replace(description, path=path or description.path)
     return describe_seen(path or description.path, description.format, description.variable, description)
-
-
-def may_get_chunk_places(description: Description) -> bool:
-    """Return the allocator of coded chunks in the array's file; None if chunks are files, or not coded."""
-    layout = description.layout
-    in_one_file = isinstance(layout, CodedLayout) and isinstance(layout.places, ChunkTable)
-    # Once it is as long as it says its chunks may be coded.
-    return in_one_file or (description.format == "hdf5" and bool(description.stored_shape))
 
 
 def library_read(description: Description, index: tuple[slice | int, ...]) -> npt.NDArray[Any]:
