@@ -105,3 +105,9 @@ def test_nothing_has_no_distribution() -> None:
 def test_offsets_too_far_apart_are_no_distribution() -> None:
     rank = np.arange(100)
     assert distribution_of(rank, rank * (1 << 55), np.full(100, 8)) is None
+
+
+def test_equal_parts_of_records_are_cyclic_by_any_guess() -> None:
+    truth, requests = case(2, "in pieces, with some lost", 251)
+    found = distribution_of(requests.rank, requests.offset, requests.length, truth.ranks)
+    assert found is None or found.name == "cyclic"

@@ -198,7 +198,18 @@ def _grids(pieces: Pieces, missing: int) -> Iterator[Distribution]:
     if int(np.prod(shape)) == pieces.ranks == len(np.unique(cell)):
         owner = np.empty(pieces.ranks, np.int64)
         owner[cell] = np.arange(pieces.ranks)
-        yield Grid(base, (*strides, 1), tuple(cuts), owner.reshape(shape))
+        yield from _by_its_name(Grid(base, (*strides, 1), tuple(cuts), owner.reshape(shape)))
+
+
+def _by_its_name(grid: Grid) -> Iterator[Distribution]:
+    """Return the grid; where its ranks have equal parts of rows without gaps, CYCLIC, which has the same bytes."""
+    widths = {high - low for low, high in grid.cuts[-1]}
+    ranks, block = grid.owner.size, min(widths)
+    is_cyclic = len(grid.cuts) == 2 and grid.owner.shape == (1, ranks) and ranks > 1
+    if not is_cyclic or len(widths) > 1 or block * ranks != grid.strides[0]:
+        yield grid
+    elif (grid.owner.reshape(-1) == np.arange(ranks)).all():
+        yield Cyclic(grid.base, block, ranks, grid.base + grid.cuts[0][0][1] * grid.strides[0])
 
 
 def _strides(rank: Int64s, start: Int64s, missing: int) -> list[int]:
