@@ -125,9 +125,9 @@ struct ElementPosition {
 
 // Of every element in C order; none where elements have no bytes of their own, or are nowhere.
 inline std::optional<std::vector<ElementPosition>> places_of(const Description& found) {
-  const auto* strided = std::get_if<StridedLayout>(&found.places);
-  const auto* chunked = std::get_if<ChunkedLayout>(&found.places);
-  const auto* coded = std::get_if<CodedLayout>(&found.places);
+  const auto* strided = std::get_if<StridedLayout>(&found.layout);
+  const auto* chunked = std::get_if<ChunkedLayout>(&found.layout);
+  const auto* coded = std::get_if<CodedLayout>(&found.layout);
   const auto* files = coded == nullptr ? nullptr : std::get_if<ChunkFiles>(&coded->places);
   const bool is_plain = strided != nullptr || chunked != nullptr || (files != nullptr && coded->codecs.empty());
   if (!is_plain) return std::nullopt;

@@ -58,7 +58,7 @@ struct Description {
   std::optional<std::string> variable;  // none where the format holds one array without a name
   Shape shape;
   ElementType type = {};
-  StorageLayout places;
+  StorageLayout layout;
   std::vector<std::byte> fill;  // one element: what those read as that were never stored
   Attributes attributes;
   int64_t end = 0;                      // how many bytes long the file must be to hold the bytes; 0: nothing is stored

@@ -24,11 +24,11 @@ Dataset open_dataset(const OpenFile& file, hid_t id, const std::string& name);
 
 // Which byte holds which element of an array of that shape; the dataset may be shorter, where it lies along dimensions
 // that grow.
-StorageLayout places_of(const Dataset& dataset, const Shape& shape);
+StorageLayout layout_of(const Dataset& dataset, const Shape& shape);
 // The places of the chunks of an array of that shape.
 ChunkTable chunk_table(const Dataset& dataset, const Shape& shape);
 bool has_user_block(const OpenFile& file);
 // How long the file must be for that; 0 where nothing is stored.
-int64_t end_of(const Dataset& dataset, const StorageLayout& places);
+int64_t end_of(const Dataset& dataset, const StorageLayout& layout);
 
 }  // namespace swath::formats::hdf5

@@ -19,7 +19,7 @@ namespace swath::zarr {
 // Where an array's elements are.
 struct Stored {
   std::optional<ElementType> type = {};  // none where there are no words for it
-  std::variant<formats::CodedLayout, formats::LibraryLayout> places = {};
+  std::variant<formats::CodedLayout, formats::LibraryLayout> layout = {};
 };
 
 // The type and the chunks of an array. Throws Error{kFormat} for metadata that cannot be true, Error{kUnsupported} for
