@@ -171,7 +171,7 @@ def test_inverse_and_product_are_numpys_on_any_number_of_ranks(pixels: int, rank
     full = algebra.NOISE_VARIANCE * np.identity(pixels) + derivative
 
     def work(comm: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        dealt = algebra.Dealt(ranks_of(comm), pixels, block)
+        dealt = algebra.BlockCyclicRows(ranks_of(comm), pixels, block)
         mine = derivative[dealt.rows].copy()
         algebra.add_noise(mine, dealt)
         np.testing.assert_array_equal(mine, full[dealt.rows])

@@ -9,7 +9,7 @@ void SharedLoops::check(int loop) const {
   if (found != over_.end()) throw Error(found->second);
 }
 
-void SharedLoops::hear(const Error& error) { over_.try_emplace(error.os_error(), error); }
+void SharedLoops::note_error(const Error& error) { over_.try_emplace(error.os_error(), error); }
 
 // Sends the message again if the ranks received that of a lower rank instead.
 void SharedLoops::leave(int loop, Comm& comm, const std::string& text) {
@@ -18,7 +18,7 @@ void SharedLoops::leave(int loop, Comm& comm, const std::string& text) {
       agree(comm, Error(ErrorKind::kLeft, text, loop));
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::kLeft) throw;
-      hear(error);
+      note_error(error);
     }
   }
 }

@@ -36,7 +36,7 @@ class SharedLoops {
         return work();
       } catch (const Error& error) {
         if (error.kind() != ErrorKind::kLeft) throw;
-        hear(error);  // received in the first agreement of the work: nothing was done yet
+        note_error(error);  // received in the first agreement of the work: nothing was done yet
       }
     }
   }
@@ -46,7 +46,7 @@ class SharedLoops {
 
  private:
   void check(int loop) const;
-  void hear(const Error& error);
+  void note_error(const Error& error);
 
   int begun_ = kNone;
   std::map<int, Error> over_;

@@ -17,13 +17,13 @@ using formats::Description;
 std::shared_ptr<const Layout> layout_of(const Description& description) {
   const Shape& shape = description.shape;
   const int64_t bytes = description.type.bytes;
-  if (const auto* strided = std::get_if<formats::StridedLayout>(&description.places)) {
+  if (const auto* strided = std::get_if<formats::StridedLayout>(&description.layout)) {
     return std::make_shared<const Layout>(Layout::strided(shape, bytes, strided->offset, strided->strides));
   }
-  if (const auto* tiled = std::get_if<formats::TiledLayout>(&description.places)) {
+  if (const auto* tiled = std::get_if<formats::TiledLayout>(&description.layout)) {
     return std::make_shared<const Layout>(Layout::tiled(shape, bytes, tiled->chunk_shape, tiled->offset));
   }
-  if (const auto* chunked = std::get_if<formats::ChunkedLayout>(&description.places)) {
+  if (const auto* chunked = std::get_if<formats::ChunkedLayout>(&description.layout)) {
     return std::make_shared<const Layout>(Layout::chunked(shape, bytes, chunked->chunk_shape, chunked->offsets));
   }
   return nullptr;
@@ -35,7 +35,7 @@ std::string identity_of(const Description& description, const std::string& path,
   // A file that is being made has its path for a while only.
   Description alike = description;
   alike.path.clear();
-  if (auto* coded = std::get_if<formats::CodedLayout>(&alike.places)) coded->path.clear();
+  if (auto* coded = std::get_if<formats::CodedLayout>(&alike.layout)) coded->path.clear();
   alike.attributes = {};
   const std::string name = description.variable ? path + ":" + *description.variable : path;
   return name + " (" + description.type.to_string() + " " + to_string(description.shape) + ", " + description.format +
@@ -54,7 +54,7 @@ std::shared_ptr<const ArrayForm> array_form(const Description& description, cons
 }
 
 std::shared_ptr<const CodedArray> coded_chunks(const Description& description) {
-  const auto* coded = std::get_if<formats::CodedLayout>(&description.places);
+  const auto* coded = std::get_if<formats::CodedLayout>(&description.layout);
   if (coded == nullptr) return nullptr;
   auto array = std::make_shared<CodedArray>();
   array->path = coded->path;
@@ -70,12 +70,12 @@ std::shared_ptr<const CodedArray> coded_chunks(const Description& description) {
 }
 
 bool may_have_chunk_table(const Description& description) {
-  const auto* coded = std::get_if<formats::CodedLayout>(&description.places);
+  const auto* coded = std::get_if<formats::CodedLayout>(&description.layout);
   return coded != nullptr && std::holds_alternative<ChunkTable>(coded->places);
 }
 
 bool has_absent_chunks(const Description& description) {
-  const auto* chunked = std::get_if<formats::ChunkedLayout>(&description.places);
+  const auto* chunked = std::get_if<formats::ChunkedLayout>(&description.layout);
   if (chunked == nullptr) return false;
   return description.stored_shape ||
          std::any_of(chunked->offsets.begin(), chunked->offsets.end(), [](int64_t offset) { return offset < 0; });

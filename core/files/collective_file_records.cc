@@ -178,7 +178,7 @@ std::shared_ptr<StoredArray> CollectiveFile::array_to_fill(const std::string& va
   const auto described = on_first_rank(*comm_, words("open array " + variable), [&]() -> std::vector<std::byte> {
     try {
       const Description found = changes_->read([&](FormatFile& file) { return file.describe(variable); });
-      if (std::holds_alternative<formats::LibraryLayout>(found.places)) return {};
+      if (std::holds_alternative<formats::LibraryLayout>(found.layout)) return {};
       return formats::serialise(found);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::kUnsupported) throw;

@@ -33,7 +33,7 @@ Selection select_records(const Shape& shape, int64_t first, int64_t last, bool i
 
 // "chunks of (1, 45, 90), shuffle, zlib".
 std::string words_of_chunks(const formats::Description& description) {
-  const auto* coded = std::get_if<formats::CodedLayout>(&description.places);
+  const auto* coded = std::get_if<formats::CodedLayout>(&description.layout);
   if (coded == nullptr) return "chunks";
   std::string words = "chunks of " + to_string(coded->chunk_shape);
   for (const Codec& codec : coded->codecs) words += ", " + to_string(codec.kind);
@@ -137,7 +137,7 @@ void FileArray::refuse_what_the_library_moves(Direction direction) const {
   if (array_->is_moved_by_us()) return;
   throw Error(ErrorKind::kUnsupported,
               to_string(direction) + " " + name_ + ": " +
-                  std::get<formats::LibraryLayout>(description().places).reason +
+                  std::get<formats::LibraryLayout>(description_->layout).reason +
                   ": only HDF5's own library moves its elements, which Python's swath.open() calls; copy it into a "
                   "variable of another storage (h5repack, swath copy)");
 }

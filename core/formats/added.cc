@@ -14,12 +14,12 @@ void add_to(Contents& contents, const Description& added) {
   variable.type = added.type;
   variable.dimensions = added.dimensions;
   variable.attributes = added.attributes;
-  if (const auto* coded = std::get_if<CodedLayout>(&added.places)) {
+  if (const auto* coded = std::get_if<CodedLayout>(&added.layout)) {
     variable.chunks = coded->chunk_shape;
     variable.codecs = coded->codecs;
     if (const auto* shards = std::get_if<Shards>(&coded->places)) variable.shards = shards->shape;
   }
-  if (const auto* chunked = std::get_if<ChunkedLayout>(&added.places)) {
+  if (const auto* chunked = std::get_if<ChunkedLayout>(&added.layout)) {
     variable.chunks = chunked->chunk_shape;
   }
   variable.is_coordinate = added.dimensions == std::vector<std::string>{variable.name()} || !added.type.is_number();

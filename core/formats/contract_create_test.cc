@@ -184,13 +184,13 @@ TEST_P(ContractOfNewFiles, AChunkAtAnEdgeIsStoredWhole) {
   create(array("t", {5, 7}));
   const Description found = described("t");
   EXPECT_EQ(reopened()->contents().variable("t")->chunks, (Shape{2, 3}));
-  if (const auto* coded = std::get_if<CodedLayout>(&found.places)) {
+  if (const auto* coded = std::get_if<CodedLayout>(&found.layout)) {
     EXPECT_EQ(coded->chunk_shape, (Shape{2, 3}));
     EXPECT_EQ(coded->codecs.size(), GetParam().stored == Stored::kChunks ? 0 : 2);
   } else {
-    const auto& places = std::get<ChunkedLayout>(found.places);
-    EXPECT_EQ(places.chunk_shape, (Shape{2, 3}));
-    EXPECT_EQ(places.offsets.size(), 9);
+    const auto& layout = std::get<ChunkedLayout>(found.layout);
+    EXPECT_EQ(layout.chunk_shape, (Shape{2, 3}));
+    EXPECT_EQ(layout.offsets.size(), 9);
   }
 }
 

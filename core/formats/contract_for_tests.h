@@ -126,9 +126,9 @@ struct ElementPosition {
 
 // The position of each element in C order; none if elements are coded or have no positions.
 inline std::optional<std::vector<ElementPosition>> places_of(const Description& found) {
-  const auto* strided = std::get_if<StridedLayout>(&found.places);
-  const auto* chunked = std::get_if<ChunkedLayout>(&found.places);
-  const auto* coded = std::get_if<CodedLayout>(&found.places);
+  const auto* strided = std::get_if<StridedLayout>(&found.layout);
+  const auto* chunked = std::get_if<ChunkedLayout>(&found.layout);
+  const auto* coded = std::get_if<CodedLayout>(&found.layout);
   const auto* files = coded == nullptr ? nullptr : std::get_if<ChunkFiles>(&coded->places);
   const bool is_plain = strided != nullptr || chunked != nullptr || (files != nullptr && coded->codecs.empty());
   if (!is_plain) return std::nullopt;

@@ -114,7 +114,7 @@ TEST_P(ContractOfPlaces, CodedChunksGetPlacesThatNobodyElseHas) {
   });
   const Description found = described("t");
   EXPECT_EQ(found.shape, (Shape{4, 7}));
-  const auto& table = std::get<ChunkTable>(std::get<CodedLayout>(found.places).places);
+  const auto& table = std::get<ChunkTable>(std::get<CodedLayout>(found.layout).places);
   EXPECT_EQ(table.offsets, (std::vector<int64_t>{offsets[0], -1, -1, offsets[1], -1, offsets[2]}));
   EXPECT_EQ(table.bytes[3], 20);
   EXPECT_EQ(table.skipped[5], 3);
@@ -127,7 +127,7 @@ TEST_P(ContractOfPlaces, CodedChunksGetPlacesThatNobodyElseHas) {
     const std::vector<NewChunk> again{{{0, 0}, 10, 2, true}};
     file.place_chunks("t", {4, 7}, again);
   });
-  EXPECT_EQ(std::get<ChunkTable>(std::get<CodedLayout>(described("t").places).places).skipped[0], 2);
+  EXPECT_EQ(std::get<ChunkTable>(std::get<CodedLayout>(described("t").layout).places).skipped[0], 2);
 }
 
 TEST_P(ContractOfPlaces, AFormatWithoutATableOfChunksSaysSo) {
@@ -141,7 +141,7 @@ TEST_P(ContractOfPlaces, EveryUnitOfAStoreHasAFileOfItsOwn) {
   if (!format().is_folder()) GTEST_SKIP() << "it is one file";
   create(NewContents{.arrays = {array("g/t", {5, 7}), array("scalar", {})}});
   const Description found = described("g/t");
-  const auto& coded = std::get<CodedLayout>(found.places);
+  const auto& coded = std::get<CodedLayout>(found.layout);
   EXPECT_EQ(coded.path, path_ + "/g/t");
   const auto* shards = std::get_if<Shards>(&coded.places);
   EXPECT_EQ(shards != nullptr, GetParam().stored == Stored::kShards);
@@ -155,7 +155,7 @@ TEST_P(ContractOfPlaces, EveryUnitOfAStoreHasAFileOfItsOwn) {
   }
   EXPECT_EQ(std::ssize(names), count);
   for (const std::string& name : names) EXPECT_FALSE(std::filesystem::exists(coded.path + "/" + name)) << name;
-  EXPECT_FALSE(std::get<ChunkFiles>(std::get<CodedLayout>(described("scalar").places).places).name({}).empty());
+  EXPECT_FALSE(std::get<ChunkFiles>(std::get<CodedLayout>(described("scalar").layout).places).name({}).empty());
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, ContractOfPlaces, testing::ValuesIn(flavours()), name_of_flavour);

@@ -58,8 +58,8 @@ struct Description {
   std::optional<std::string> variable;  // none if the format holds one array without a name
   Shape shape;
   ElementType type = {};
-  StorageLayout places;
-  std::vector<std::byte> fill;  // one element: the value of elements that were never stored
+  StorageLayout layout;
+  std::vector<std::byte> fill;  // one element: what those read as that were never stored
   Attributes attributes;
   int64_t end = 0;                      // the length that the file must have, in bytes; 0: no elements are stored
   std::vector<std::string> dimensions;  // empty if the file has no names

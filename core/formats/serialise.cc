@@ -249,88 +249,88 @@ Shards read_shards(ByteReader& reader) {
   return shards;
 }
 
-void write(ByteWriter& writer, const StridedLayout& places) {
-  writer.put(places.offset);
-  write(writer, places.strides);
+void write(ByteWriter& writer, const StridedLayout& layout) {
+  writer.put(layout.offset);
+  write(writer, layout.strides);
 }
 
-void write(ByteWriter& writer, const ChunkedLayout& places) {
-  write(writer, places.chunk_shape);
-  write(writer, places.offsets);
+void write(ByteWriter& writer, const ChunkedLayout& layout) {
+  write(writer, layout.chunk_shape);
+  write(writer, layout.offsets);
 }
 
-void write(ByteWriter& writer, const TiledLayout& places) {
-  writer.put(places.offset);
-  write(writer, places.chunk_shape);
+void write(ByteWriter& writer, const TiledLayout& layout) {
+  writer.put(layout.offset);
+  write(writer, layout.chunk_shape);
 }
 
-void write(ByteWriter& writer, const CodedLayout& places) {
-  write(writer, places.path);
-  write(writer, places.chunk_shape);
-  write(writer, std::vector<int64_t>(places.order.begin(), places.order.end()));
-  write(writer, places.codecs);
-  writer.put(static_cast<int64_t>(places.places.index()));
-  std::visit([&](const auto& one) { write(writer, one); }, places.places);
+void write(ByteWriter& writer, const CodedLayout& layout) {
+  write(writer, layout.path);
+  write(writer, layout.chunk_shape);
+  write(writer, std::vector<int64_t>(layout.order.begin(), layout.order.end()));
+  write(writer, layout.codecs);
+  writer.put(static_cast<int64_t>(layout.places.index()));
+  std::visit([&](const auto& one) { write(writer, one); }, layout.places);
 }
 
-void write(ByteWriter& writer, const LibraryLayout& places) {
-  write(writer, places.reason);
-  write_optional(writer, places.chunk_shape);
-  write_optional(writer, places.codecs);
+void write(ByteWriter& writer, const LibraryLayout& layout) {
+  write(writer, layout.reason);
+  write_optional(writer, layout.chunk_shape);
+  write_optional(writer, layout.codecs);
 }
 
 CodedLayout read_coded(ByteReader& reader) {
-  CodedLayout places;
-  places.path = reader.text();
-  places.chunk_shape = reader.numbers();
-  for (const int64_t axis : reader.numbers()) places.order.push_back(static_cast<int>(axis));
-  places.codecs = read_codecs(reader);
-  switch (reader.number_in(0, 3, "kind of places")) {
+  CodedLayout layout;
+  layout.path = reader.text();
+  layout.chunk_shape = reader.numbers();
+  for (const int64_t axis : reader.numbers()) layout.order.push_back(static_cast<int>(axis));
+  layout.codecs = read_codecs(reader);
+  switch (reader.number_in(0, 3, "kind of layout")) {
     case 0:
-      places.places = read_table(reader);
+      layout.places = read_table(reader);
       break;
     case 1:
-      places.places = read_files(reader);
+      layout.places = read_files(reader);
       break;
     default:
-      places.places = read_shards(reader);
+      layout.places = read_shards(reader);
   }
-  return places;
+  return layout;
 }
 
-void write(ByteWriter& writer, const StorageLayout& places) {
-  writer.put(static_cast<int64_t>(places.index()));
-  std::visit([&](const auto& one) { write(writer, one); }, places);
+void write(ByteWriter& writer, const StorageLayout& layout) {
+  writer.put(static_cast<int64_t>(layout.index()));
+  std::visit([&](const auto& one) { write(writer, one); }, layout);
 }
 
-StorageLayout read_places(ByteReader& reader) {
-  switch (reader.number_in(0, std::variant_size_v<StorageLayout>, "kind of places")) {
+StorageLayout read_layout(ByteReader& reader) {
+  switch (reader.number_in(0, std::variant_size_v<StorageLayout>, "kind of layout")) {
     case 0: {
-      StridedLayout places;
-      places.offset = reader.number();
-      places.strides = reader.numbers();
-      return places;
+      StridedLayout layout;
+      layout.offset = reader.number();
+      layout.strides = reader.numbers();
+      return layout;
     }
     case 1: {
-      ChunkedLayout places;
-      places.chunk_shape = reader.numbers();
-      places.offsets = reader.numbers();
-      return places;
+      ChunkedLayout layout;
+      layout.chunk_shape = reader.numbers();
+      layout.offsets = reader.numbers();
+      return layout;
     }
     case 2: {
-      TiledLayout places;
-      places.offset = reader.number();
-      places.chunk_shape = reader.numbers();
-      return places;
+      TiledLayout layout;
+      layout.offset = reader.number();
+      layout.chunk_shape = reader.numbers();
+      return layout;
     }
     case 3:
       return read_coded(reader);
     default: {
-      LibraryLayout places;
-      places.reason = reader.text();
-      places.chunk_shape = read_optional(reader, read_shape);
-      places.codecs = read_optional(reader, read_codecs);
-      return places;
+      LibraryLayout layout;
+      layout.reason = reader.text();
+      layout.chunk_shape = read_optional(reader, read_shape);
+      layout.codecs = read_optional(reader, read_codecs);
+      return layout;
     }
   }
 }
@@ -433,7 +433,7 @@ std::vector<std::byte> serialise(const Description& description) {
   write_optional(writer, description.variable);
   write(writer, description.shape);
   write(writer, description.type);
-  write(writer, description.places);
+  write(writer, description.layout);
   write(writer, description.fill);
   write(writer, description.attributes);
   writer.put(description.end);
@@ -452,7 +452,7 @@ Description parse_description(std::span<const std::byte> bytes) {
   description.variable = read_optional(reader, read_text);
   description.shape = reader.numbers();
   description.type = read_type(reader);
-  description.places = read_places(reader);
+  description.layout = read_layout(reader);
   description.fill = read_bytes(reader);
   description.attributes = read_attributes(reader);
   description.end = reader.number();

@@ -23,7 +23,7 @@ Attributes some_attributes() {
           {"nothing", NullValue{}}};
 }
 
-Description some_description(StorageLayout places) {
+Description some_description(StorageLayout layout) {
   Description description;
   description.path = "run.nc";
   description.format = "hdf5";
@@ -31,7 +31,7 @@ Description some_description(StorageLayout places) {
   description.shape = {3, 0, 5};
   description.type.fields = {{"x", ElementType::parse("<M8[ns]"), 8, {2, 3}}};
   description.type.bytes = 56;
-  description.places = std::move(places);
+  description.layout = std::move(layout);
   description.fill = bytes_of("fill");
   description.attributes = some_attributes();
   description.end = 123456789012;
@@ -42,7 +42,7 @@ Description some_description(StorageLayout places) {
   return description;
 }
 
-std::vector<StorageLayout> all_places() {
+std::vector<StorageLayout> all_layouts() {
   const Codec blosc{.kind = CodecKind::kShuffle,
                     .level = 7,
                     .checksum = true,
@@ -58,21 +58,21 @@ std::vector<StorageLayout> all_places() {
   std::vector<StorageLayout> all{StridedLayout{128, {40, 8, 4}}, ChunkedLayout{{2, 2, 2}, {0, -1, 512}},
                                  TiledLayout{64, {4}}, LibraryLayout{"szip", Shape{4}, std::nullopt},
                                  LibraryLayout{"text", std::nullopt, std::vector<Codec>{blosc}}};
-  for (const auto& places :
+  for (const auto& layout :
        {std::variant<ChunkTable, ChunkFiles, Shards>(ChunkTable{{5, -1}, {7, 0}, {~0U, 0}}),
         std::variant<ChunkTable, ChunkFiles, Shards>(ChunkFiles{"c/", "/", "c"}),
         std::variant<ChunkTable, ChunkFiles, Shards>(Shards{{"", ".", "0"}, {8, 8, 8}, CodecChain({blosc}), false})}) {
-    coded.places = places;
+    coded.places = layout;
     all.emplace_back(coded);
   }
   return all;
 }
 
 TEST(SerialiseTest, ADescriptionComesBackWithEveryMember) {
-  for (const StorageLayout& places : all_places()) {
-    const Description description = some_description(places);
+  for (const StorageLayout& layout : all_layouts()) {
+    const Description description = some_description(layout);
     const Description back = parse_description(serialise(description));
-    EXPECT_EQ(back.places.index(), places.index());
+    EXPECT_EQ(back.layout.index(), layout.index());
     EXPECT_EQ(serialise(back), serialise(description));
     EXPECT_EQ(back.name(), "run.nc:ocean/t");
     EXPECT_EQ(back.type, description.type);
@@ -107,7 +107,7 @@ TEST(SerialiseTest, ContentsComeBackInTheirOrder) {
 }
 
 TEST(SerialiseTest, BytesThatEndTooEarlyAreRefused) {
-  const auto bytes = serialise(some_description(all_places().back()));
+  const auto bytes = serialise(some_description(all_layouts().back()));
   for (size_t length = 0; length < bytes.size(); ++length) {
     EXPECT_THROW(parse_description(std::span(bytes).first(length)), Error) << length;
   }

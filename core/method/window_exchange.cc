@@ -100,7 +100,7 @@ WindowExchange::WindowExchange(Comm& comm, const FileDomains& domains, int64_t w
                                Counters& counters, Progress& progress)
     : comm_(comm), domains_(domains), capacity_(window_bytes_max), counters_(counters), progress_(progress) {
   if (domains.empty()) return;
-  own_domain_ = domains.place_of(comm.rank());
+  own_domain_ = domains.index_of(comm.rank());
   shared_ = comm.shared_windows(kSlots * capacity_);
   staged_ = staged && !shared_.empty();
   messages_ = comm.size() > 1 && (shared_.empty() || comm.node_count() > 1);

@@ -58,7 +58,7 @@ FileDomain FileDomains::operator[](size_t i) const {
   return {rank_of(i), place == 0 ? first_ : end_of(place - 1), end_of(place)};
 }
 
-int FileDomains::place_of(int rank) const {
+int FileDomains::index_of(int rank) const {
   if (rank < 0 || rank >= ranks_ || count_ == 0) return -1;
   const int64_t place = ceil_div(rank * count_, ranks_);
   return place < count_ && rank_of(static_cast<size_t>(place)) == rank ? static_cast<int>(place) : -1;

@@ -37,7 +37,7 @@ class FileDomains {
   // Aggregators are spread over the ranks, and so over the nodes.
   int rank_of(size_t i) const { return static_cast<int>(static_cast<int64_t>(i) * ranks_ / count_); }
   // The index of the domain of `rank`; -1 if it is no aggregator.
-  int place_of(int rank) const;
+  int index_of(int rank) const;
 
  private:
   int64_t end_of(int64_t i) const;

@@ -60,10 +60,10 @@ TEST(FileDomains, BelongToDifferentRanksThatExistAndToNoMoreThanAskedFor) {
       EXPECT_LT(domains[i].rank, given.decomposition.ranks());
       EXPECT_GT(domains[i].rank, i > 0 ? domains[i - 1].rank : -1);
       EXPECT_EQ(domains.rank_of(i), domains[i].rank);
-      EXPECT_EQ(domains.place_of(domains[i].rank), i);
+      EXPECT_EQ(domains.index_of(domains[i].rank), i);
     }
     int aggregators = 0;
-    for (int rank = -1; rank <= given.decomposition.ranks(); ++rank) aggregators += domains.place_of(rank) >= 0 ? 1 : 0;
+    for (int rank = -1; rank <= given.decomposition.ranks(); ++rank) aggregators += domains.index_of(rank) >= 0 ? 1 : 0;
     EXPECT_EQ(aggregators, domains.size());
     EXPECT_LE(std::ssize(domains), tuning.aggregators > 0 ? tuning.aggregators : given.decomposition.ranks());
   });

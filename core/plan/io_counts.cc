@@ -366,9 +366,9 @@ IoCounts count_two_phase(const Request& request, const FileDomains& domains, boo
   const int64_t capacity = window_capacity(together, request.tuning.window_bytes);
   const Access mine = access_of(request, rank);
   IoCounts cost = count_exchanging(request, domains, capacity, mine.bytes());
-  const int place = domains.place_of(rank);
-  if (place >= 0) {
-    cost += count_aggregating({request, domains, staged, together, capacity}, static_cast<size_t>(place), mine,
+  const int index = domains.index_of(rank);
+  if (index >= 0) {
+    cost += count_aggregating({request, domains, staged, together, capacity}, static_cast<size_t>(index), mine,
                               kCountedMax);
   }
   return cost;

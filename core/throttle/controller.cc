@@ -13,12 +13,12 @@ constexpr int32_t kCloseSamples = 4;  // times as many samples for it
 constexpr double kDrift = 1.2;        // a change of the held throughput by this factor is another regime
 constexpr double kFar = 1.5;          // a difference of this factor shows in a few bursts
 constexpr int kDriftWindows = 2;      // in a row
-constexpr double kCompany = 0.9;      // of the limit: a burst with fewer concurrent streams is ignored
-constexpr double kCrowdKept = 0.75;   // the same without a limit: of the crowd
-constexpr double kCrowdGrown = 1.5;
+constexpr double kConcurrencyKept = 0.9;  // of the limit: a burst with fewer concurrent streams is ignored
+constexpr double kUnlimitedKept = 0.75;   // the same without a limit
+constexpr double kUnlimitedGrown = 1.5;
 constexpr int32_t kSamplesMin = 8;
 constexpr int32_t kWindow = 16;
-constexpr int32_t kPatience = 32;    // bursts with too few streams before a rung is given up, beyond four a sample
+constexpr int32_t kTooFewMost = 32;  // bursts with too few streams before a rung is given up, beyond four a sample
 constexpr int64_t kHoldFirst = 256;  // bursts; 1 GiB of 4 MiB
 constexpr int64_t kHoldMost = 16384;
 constexpr int32_t kSamplesHopeless = 3;
@@ -75,13 +75,13 @@ bool Controller::is_sound() const {
   return is_rung(rung_) && is_rung(rung_held_) && phase_ >= Phase::kSearching && phase_ <= Phase::kHolding &&
          is_count(to_skip_) && is_count(too_few_) && is_count(drifted_) && is_count(held_) && is_count(hold_for_) &&
          is_evidence(window_) && std::all_of(evidence_.begin(), evidence_.end(), is_evidence) &&
-         (phase_ != Phase::kProbing || evidence_[rung_held_].count() > 0) && std::isfinite(crowd_);
+         (phase_ != Phase::kProbing || evidence_[rung_held_].count() > 0) && std::isfinite(unlimited_streams_);
 }
 
 // Among 16 streams 8 is a limit, 16 is none.
 int Controller::top_rung() const {
   int top = -1;
-  while (top + 1 < kAll && streams_of(top + 1) <= crowd_ - 0.5) ++top;
+  while (top + 1 < kAll && streams_of(top + 1) <= unlimited_streams_ - 0.5) ++top;
   return top;
 }
 
@@ -90,14 +90,14 @@ int Controller::below(int rung) const { return rung == kAll ? top_rung() : rung 
 int Controller::above(int rung) const { return rung >= top_rung() ? kAll : rung + 1; }
 
 int32_t Controller::samples_wanted(int rung) const {
-  const double company = rung == kAll ? crowd_ : streams_of(rung);
-  return std::clamp(static_cast<int32_t>(std::lround(company)), kSamplesMin, 2 * kSamplesMin);
+  const double streams = rung == kAll ? unlimited_streams_ : streams_of(rung);
+  return std::clamp(static_cast<int32_t>(std::lround(streams)), kSamplesMin, 2 * kSamplesMin);
 }
 
 bool Controller::completed(const Burst& burst, Decision& decision) {
   if (!counts(burst)) {
     const bool given_up =
-        phase_ != Phase::kHolding && too_few_ > 4 * samples_wanted(rung_) + kPatience && rung_ != kAll;
+        phase_ != Phase::kHolding && too_few_ > 4 * samples_wanted(rung_) + kTooFewMost && rung_ != kAll;
     return given_up && start_holding(Reason::kFewerStreams, decision);
   }
   const double seconds_per_byte = burst.seconds / (static_cast<double>(burst.bytes) * burst.concurrency);
@@ -115,9 +115,11 @@ bool Controller::counts(const Burst& burst) {
     return false;
   }
   if (rung_ == kAll) {
-    crowd_ = std::max(burst.concurrency, crowd_ - (crowd_ - burst.concurrency) / kWindow);
-    if (burst.concurrency < kCrowdKept * crowd_ || top_rung() < 0) return false;  // alone: no throttling needed
-  } else if (burst.concurrency < kCompany * streams_of(rung_)) {
+    unlimited_streams_ =
+        std::max(burst.concurrency, unlimited_streams_ - (unlimited_streams_ - burst.concurrency) / kWindow);
+    if (top_rung() < 0) return false;  // alone: no throttling needed
+    if (burst.concurrency < kUnlimitedKept * unlimited_streams_) return false;
+  } else if (burst.concurrency < kConcurrencyKept * streams_of(rung_)) {
     ++too_few_;
     return false;
   }
@@ -135,7 +137,7 @@ bool Controller::is_better(int rung, int than) const {
 }
 
 // The rung to beat: no limit, or the held one.
-int Controller::champion() const { return phase_ == Phase::kSearching ? kAll : rung_held_; }
+int Controller::reference_rung() const { return phase_ == Phase::kSearching ? kAll : rung_held_; }
 
 // True if it is so much slower than the best that a few bursts show it: 1 stream on an SSD.
 bool Controller::is_hopeless(int rung) const {
@@ -145,9 +147,9 @@ bool Controller::is_hopeless(int rung) const {
          leader.rate() - now.rate() > kErrorsApart * error_between(now, leader);
 }
 
-// True if it is faster than the champion by an amount that may be chance: both are then measured for longer.
+// True if it is faster than the reference rung by an amount that may be chance: both are then measured for longer.
 bool Controller::is_close(int rung) const {
-  const double ratio = evidence_[rung].rate() / evidence_[champion()].rate();
+  const double ratio = evidence_[rung].rate() / evidence_[reference_rung()].rate();
   return ratio > kGain && ratio < kClear;
 }
 
@@ -185,8 +187,8 @@ bool Controller::measured_enough(Decision& decision) {
     return true;
   }
   const int found = best();
-  for (const int rung : {found, champion()}) {
-    if (found == champion() || !is_close(found)) break;
+  for (const int rung : {found, reference_rung()}) {
+    if (found == reference_rung() || !is_close(found)) break;
     if (evidence_[rung].count() >= kCloseSamples * samples_wanted(rung)) continue;
     if (rung_ == rung) return false;
     decision = decide(rung, Reason::kMeasure, evidence_[rung_]);
@@ -213,7 +215,7 @@ bool Controller::start_holding(Reason reason, Decision& decision) {
   decision = decide(rung, reason, evidence_[rung_]);
   reference_ = evidence_[rung].rate();
   phase_ = Phase::kHolding;
-  crowd_held_ = crowd_;
+  unlimited_streams_held_ = unlimited_streams_;
   window_ = {};
   held_ = 0;
   drifted_ = 0;
@@ -226,7 +228,9 @@ bool Controller::held_enough(Decision& decision) {
   if (reference_ > 0 && is_away(kFar)) return search_again(Reason::kDrift, decision);
   if (window_.count() < kWindow) return false;
   if (reference_ == 0) reference_ = window_.rate();
-  if (rung_ == kAll && crowd_ > kCrowdGrown * crowd_held_) return search_again(Reason::kMoreStreams, decision);
+  if (rung_ == kAll && unlimited_streams_ > kUnlimitedGrown * unlimited_streams_held_) {
+    return search_again(Reason::kMoreStreams, decision);
+  }
   const bool away = is_away(kDrift);
   drifted_ = away ? drifted_ + 1 : 0;
   if (drifted_ >= kDriftWindows) return search_again(Reason::kDrift, decision);
@@ -253,7 +257,7 @@ bool Controller::search_again(Reason reason, Decision& decision) {
   phase_ = Phase::kSearching;
   hold_for_ = 0;
   decision = decide(kAll, reason, window_);
-  to_skip_ = static_cast<int32_t>(std::lround(crowd_));
+  to_skip_ = static_cast<int32_t>(std::lround(unlimited_streams_));
   return true;
 }
 
@@ -276,20 +280,20 @@ void Controller::go_to(int rung) {
   rung_ = rung;
   ++epoch_;
   too_few_ = 0;
-  to_skip_ = rung == kAll ? static_cast<int32_t>(std::lround(crowd_)) : streams_of(rung);
+  to_skip_ = rung == kAll ? static_cast<int32_t>(std::lround(unlimited_streams_)) : streams_of(rung);
 }
 
-void Controller::remember(int32_t limit, double rate, double crowd) {
+void Controller::remember(int32_t limit, double rate, double unlimited_streams) {
   int rung = kAll;
   for (int i = 0; i < kAll; ++i) {
     if (streams_of(i) == limit) rung = i;
   }
-  crowd_ = crowd;
+  unlimited_streams_ = unlimited_streams;
   go_to(rung);
   to_skip_ = 0;
   phase_ = Phase::kHolding;
   reference_ = rate;
-  crowd_held_ = crowd;
+  unlimited_streams_held_ = unlimited_streams;
   hold_for_ = kHoldFirst;
 }
 

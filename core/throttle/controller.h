@@ -89,13 +89,13 @@ class Controller {
   // True if the fields are valid: they may be in memory that other processes write.
   bool is_sound() const;
   // The number of concurrent streams before there was a limit.
-  double crowd() const { return crowd_; }
+  double unlimited_streams() const { return unlimited_streams_; }
 
   // Records a finished burst. Returns true if it led to a decision, which is stored in `decision`.
   bool completed(const Burst& burst, Decision& decision);
 
   // Starts from the result of an earlier run: limit, bytes a second, and number of streams.
-  void remember(int32_t limit, double rate, double crowd);
+  void remember(int32_t limit, double rate, double unlimited_streams);
 
  private:
   // Rungs of the ladder: 1, 2, 4, ... 64 streams, and all.
@@ -112,7 +112,7 @@ class Controller {
 
   bool counts(const Burst& burst);
   bool is_better(int rung, int than) const;
-  int champion() const;
+  int reference_rung() const;
   bool is_hopeless(int rung) const;
   bool is_close(int rung) const;
   int best() const;
@@ -128,12 +128,12 @@ class Controller {
   Phase phase_ = Phase::kSearching;
   int32_t rung_ = kAll;  // in use
   uint32_t epoch_ = 1;
-  int32_t to_skip_ = 0;  // bursts that still show the effect of the change
-  int32_t too_few_ = 0;  // bursts with too few concurrent streams since the rung began
-  double crowd_ = 0;     // concurrent streams without a limit: a decaying mean
+  int32_t to_skip_ = 0;           // bursts that still show the effect of the change
+  int32_t too_few_ = 0;           // bursts with too few concurrent streams since the rung began
+  double unlimited_streams_ = 0;  // concurrent streams without a limit: a decaying mean
   std::array<Evidence, kRungs> evidence_{};
-  int rung_held_ = kAll;   // while its neighbours are measured
-  double crowd_held_ = 0;  // when it was chosen
+  int rung_held_ = kAll;               // while its neighbours are measured
+  double unlimited_streams_held_ = 0;  // when it was chosen
   // While holding:
   double reference_ = 0;  // expected bytes a second
   Evidence window_;       // the latest bursts

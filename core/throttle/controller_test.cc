@@ -187,9 +187,9 @@ TEST(Controller, LearnsNothingFromBurstsThatBeganUnderAnotherLimit) {
 TEST(Controller, GivesUpMeasuringWhatTheApplicationDoesNotAskFor) {
   Controller controller;
   Decision decision;
-  const auto feed = [&](double company, double throughput) {
-    const double seconds = static_cast<double>(kBurstBytes) * company / throughput;
-    return controller.completed({kBurstBytes, seconds, company, true, controller.epoch()}, decision);
+  const auto feed = [&](double streams, double throughput) {
+    const double seconds = static_cast<double>(kBurstBytes) * streams / throughput;
+    return controller.completed({kBurstBytes, seconds, streams, true, controller.epoch()}, decision);
   };
   while (!feed(16, raid(16))) {
   }

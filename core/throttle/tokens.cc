@@ -51,9 +51,9 @@ LaneStatus status_of(const Lane& lane) {
                     lane.wait_seconds, lane.wait_seconds_max, lane.taken_back, {}};
   for (int p = 0; p < kPatterns; ++p) {
     const Controller& controller = lane.controllers[p];
-    if (controller.crowd() == 0 && controller.limit() == 0) continue;
+    if (controller.unlimited_streams() == 0 && controller.limit() == 0) continue;
     status.patterns.push_back({static_cast<Pattern>(p), controller.limit(), controller.holding(),
-                               controller.held_rate(), controller.crowd()});
+                               controller.held_rate(), controller.unlimited_streams()});
   }
   return status;
 }
@@ -176,12 +176,12 @@ void NodeTokens::set_hold_seconds_max(double seconds) {
   table_->hold_seconds_max = seconds;
 }
 
-void NodeTokens::remember(Direction direction, Pattern pattern, int32_t limit, double rate, double crowd) {
-  if (is_inherited() || !std::isfinite(rate) || !std::isfinite(crowd)) return;
+void NodeTokens::remember(Direction direction, Pattern pattern, int32_t limit, double rate, double unlimited_streams) {
+  if (is_inherited() || !std::isfinite(rate) || !std::isfinite(unlimited_streams)) return;
   const Locked locked(*table_);
   Controller& controller = table_->lane(direction).controller(pattern);
-  if (controller.crowd() > 0 || controller.holding()) return;  // results of this run take precedence
-  controller.remember(limit, rate, crowd);
+  if (controller.unlimited_streams() > 0 || controller.holding()) return;  // results of this run take precedence
+  controller.remember(limit, rate, unlimited_streams);
 }
 
 TargetStatus NodeTokens::status() const {

@@ -53,10 +53,10 @@ struct Grant {
 // The visible state of a target.
 struct PatternStatus {
   Pattern pattern;
-  int32_t limit;  // 0: none
-  bool holding;   // false: still searching
-  double rate;    // expected bytes a second at the limit; 0: unknown
-  double crowd;   // concurrent streams without a limit
+  int32_t limit;             // 0: none
+  bool holding;              // false: still searching
+  double rate;               // expected bytes a second at the limit; 0: unknown
+  double unlimited_streams;  // concurrent streams without a limit
 };
 struct LaneStatus {
   int32_t active;
@@ -102,7 +102,7 @@ class Tokens : public std::enable_shared_from_this<Tokens> {
   virtual void give_back(const Grant& grant, int64_t bytes, bool from_device, Clock& clock) = 0;
 
   // Starts a new controller from the result of an earlier run.
-  virtual void remember(Direction direction, Pattern pattern, int32_t limit, double rate, double crowd) = 0;
+  virtual void remember(Direction direction, Pattern pattern, int32_t limit, double rate, double unlimited_streams) = 0;
   virtual TargetStatus status() const = 0;
 };
 
@@ -130,7 +130,7 @@ class NodeTokens final : public Tokens {
   Grant acquire(Direction direction, Pattern pattern, StreamLimit limit, Clock& clock,
                 const Patience& patience = {}) override;
   void give_back(const Grant& grant, int64_t bytes, bool from_device, Clock& clock) override;
-  void remember(Direction direction, Pattern pattern, int32_t limit, double rate, double crowd) override;
+  void remember(Direction direction, Pattern pattern, int32_t limit, double rate, double unlimited_streams) override;
   TargetStatus status() const override;
 
   void set_hold_seconds_max(double seconds);

@@ -270,20 +270,20 @@ nb::object coded_layout(const CodedLayout& coded, const Shape& shape) {
 }
 
 nb::object layout_of(const Description& description) {
-  if (const auto* strided = std::get_if<StridedLayout>(&description.places)) {
+  if (const auto* strided = std::get_if<StridedLayout>(&description.layout)) {
     return dataclass("description", "StridedLayout")(strided->offset, tuple_of(strided->strides));
   }
-  if (const auto* chunks = std::get_if<ChunkedLayout>(&description.places)) {
+  if (const auto* chunks = std::get_if<ChunkedLayout>(&description.layout)) {
     return dataclass("description", "ChunkedLayout")(
         tuple_of(chunks->chunk_shape), grid_of(chunks->offsets, "i8", description.shape, chunks->chunk_shape));
   }
-  if (const auto* tiled = std::get_if<TiledLayout>(&description.places)) {
+  if (const auto* tiled = std::get_if<TiledLayout>(&description.layout)) {
     return dataclass("description", "TiledLayout")(tiled->offset, tuple_of(tiled->chunk_shape));
   }
-  if (const auto* coded = std::get_if<CodedLayout>(&description.places)) {
+  if (const auto* coded = std::get_if<CodedLayout>(&description.layout)) {
     return coded_layout(*coded, description.shape);
   }
-  const auto& library = std::get<LibraryLayout>(description.places);
+  const auto& library = std::get<LibraryLayout>(description.layout);
   return dataclass("description", "LibraryLayout")(library.reason, tuple_or_none(library.chunk_shape),
                                                    codecs_or_none(library.codecs));
 }

@@ -44,7 +44,7 @@ Facts lane_dict(const swath::LaneStatus& lane) {
     pattern["limit"] = status.limit;
     pattern["holding"] = status.holding;
     pattern["rate"] = status.rate;
-    pattern["crowd"] = status.crowd;
+    pattern["unlimited_streams"] = status.unlimited_streams;
     patterns.append(pattern);
   }
   dict["patterns"] = patterns;
@@ -112,10 +112,11 @@ void bind_throttle(nb::module_& m) {
           "grant"_a, "bytes"_a, "from_device"_a)
       .def(
           "remember",
-          [](Tokens& tokens, bool write, const std::string& requests, int32_t limit, double rate, double crowd) {
-            tokens.remember(direction_of(write), pattern_named(requests), limit, rate, crowd);
+          [](Tokens& tokens, bool write, const std::string& requests, int32_t limit, double rate,
+             double unlimited_streams) {
+            tokens.remember(direction_of(write), pattern_named(requests), limit, rate, unlimited_streams);
           },
-          "write"_a, "requests"_a, "limit"_a, "rate"_a, "crowd"_a)
+          "write"_a, "requests"_a, "limit"_a, "rate"_a, "unlimited_streams"_a)
       .def("status", [](const Tokens& tokens) { return status_dict(tokens.status()); });
   m.def(
       "node_tokens",

@@ -164,10 +164,10 @@ def test_a_memory_of_streams_that_is_no_plain_file_is_no_error(raw, make):
     assert opened_and_closed(raw) == []
 
 
-HELD = '{"limit": 2, "rate": 5e7, "crowd": 8.0}'
+HELD = '{"limit": 2, "rate": 5e7, "unlimited_streams": 8.0}'
 BAD_STREAMS = {
     "no limit": HELD.replace('"limit": 2, ', ""),
-    "no rate": '{"limit": 2, "crowd": 8.0}',
+    "no rate": '{"limit": 2, "unlimited_streams": 8.0}',
     "an infinite limit": HELD.replace("2", "Infinity"),
     "an infinite rate": HELD.replace("5e7", "1e999"),
     "a limit of text": HELD.replace("2", '"many"'),
@@ -199,7 +199,7 @@ def test_what_is_right_beside_what_is_wrong_is_remembered(raw):
         f'{{"version": 1, "targets": {{"{target}": {{"read/huge": {HELD}, "read/small": {HELD}, "read/large": 3}}}}}}'
     )
     (pattern,) = opened_and_closed(raw)
-    assert (pattern.requests, pattern.limit, pattern.rate, pattern.crowd) == ("small", 2, 5e7, 8.0)
+    assert (pattern.requests, pattern.limit, pattern.rate, pattern.unlimited_streams) == ("small", 2, 5e7, 8.0)
 
 
 @pytest.mark.parametrize("text", BAD_JSON.values(), ids=BAD_JSON)

@@ -53,6 +53,12 @@ RENAMED = {
     "TiledPlaces": "TiledLayout",
     "CodedPlaces": "CodedLayout",
     "LibraryPlaces": "LibraryLayout",
+    "pools_new": "new_in_store",
+    "crowd": "unlimited_streams",
+    "kCompany": "kConcurrencyKept",
+    "kPatience": "kTooFewMost, kWaitMost",
+    "champion": "reference_rung",
+    "deaf": "no_interrupts",
 }
 MODULES_RENAMED = {
     "core/array/conditions.h": "core/array/agreed_inputs.h",
@@ -62,6 +68,7 @@ MODULES_RENAMED = {
     "core/journal/settled_state.h": "core/journal/checkpoint_state.h",
     "python/swath/array/beside.py": "python/swath/array/async_operations.py",
     "python/swath/copying/sides.py": "python/swath/copying/copy_layout.py",
+    "python/swath/formats/pools.py": "python/swath/base/stored_path.py",
     "python/swath/xarray/there.py": "python/swath/xarray/existing_variables.py",
 }
 

@@ -315,7 +315,7 @@ def test_what_was_learned_is_remembered_with_the_store(file, monkeypatch, tmp_pa
         a._stored.file.throttle.tokens.remember(False, "large", 2, 50e6, 8.0)
         target = a.streams.target
     kept = json.loads(next((tmp_path / "cache" / "swath" / "streams").iterdir()).read_text())
-    assert kept["targets"][target]["read/large"] == {"limit": 2, "rate": 50e6, "crowd": 8.0}
+    assert kept["targets"][target]["read/large"] == {"limit": 2, "rate": 50e6, "unlimited_streams": 8.0}
     with opened(file) as a:
         (pattern,) = a.streams.reads.patterns
         assert (pattern.requests, pattern.limit, pattern.holding, pattern.rate) == ("large", 2, True, 50e6)

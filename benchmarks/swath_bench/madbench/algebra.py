@@ -50,7 +50,7 @@ def power(number: int) -> float:
     return 2 * math.pi / (middle * (middle + 1))
 
 
-class Dealt:
+class BlockCyclicRows:
     """Which rows a rank of a group has: blocks of `block` rows dealt out in turn, as `Cyclic(block)` does."""
 
     def __init__(self, ranks: Ranks, pixels: int, block: int) -> None:
@@ -78,12 +78,12 @@ class Dealt:
         return np.frombuffer(told, dtype=np.float64).reshape(rows, self.pixels)
 
 
-def add_noise(matrix: Values, dealt: Dealt) -> None:
+def add_noise(matrix: Values, dealt: BlockCyclicRows) -> None:
     """Adds N to this rank's rows."""
     matrix[np.arange(dealt.rows.size), dealt.rows] += NOISE_VARIANCE
 
 
-def invert(matrix: Values, dealt: Dealt) -> None:
+def invert(matrix: Values, dealt: BlockCyclicRows) -> None:
     """Collective. This rank's rows of a symmetric positive definite matrix become those of its inverse.
 
     After step k the matrix holds the inverse on the columns and rows 0 .. k, and the Schur complement beyond, which is
@@ -108,7 +108,7 @@ def _pivot_rows(rows: Values, first: int, last: int) -> Values:
     return np.asarray(scaled)
 
 
-def multiply(left: Values, right: Values, dealt: Dealt) -> Values:
+def multiply(left: Values, right: Values, dealt: BlockCyclicRows) -> Values:
     """Collective. This rank's rows of the product of two matrices, of both of which it has those rows."""
     product = np.zeros_like(left)
     for first, last, owner, place in dealt.panels():

@@ -92,10 +92,10 @@ class Computing:
         self._ranks, self._options, self._problem = ranks, options, problem
         self._where = algebra.directions(problem.pixels, options.seed)
         self._rows = slice(*problem.rows(ranks.rank))
-        self._all = algebra.Dealt(ranks, problem.pixels, problem.block)
+        self._all = algebra.BlockCyclicRows(ranks, problem.pixels, problem.block)
         self._gang = problem.gang_of(ranks.rank)
         gang_ranks = ranks if problem.gangs == 1 else _split(ranks, self._gang)
-        self._of_gang = algebra.Dealt(gang_ranks, problem.pixels, problem.block)
+        self._of_gang = algebra.BlockCyclicRows(gang_ranks, problem.pixels, problem.block)
         # D, then its inverse; among all tasks until the end of invD, then in every gang.
         self._matrix = np.zeros((self._all.rows.size, problem.pixels))
         algebra.add_noise(self._matrix, self._all)

@@ -150,12 +150,12 @@ struct WrittenRows {
 };
 
 // The first element of each chunk that is not stored.
-std::vector<Shape> absent_chunks(const ChunkedLayout& places, const Shape& shape) {
+std::vector<Shape> absent_chunks(const ChunkedLayout& layout, const Shape& shape) {
   std::vector<Shape> found;
-  for (size_t i = 0; i < places.offsets.size(); ++i) {
-    if (places.offsets[i] >= 0) continue;
-    Shape first = coordinates_of(shape, places.chunk_shape, static_cast<int64_t>(i));
-    for (size_t d = 0; d < first.size(); ++d) first[d] *= places.chunk_shape[d];
+  for (size_t i = 0; i < layout.offsets.size(); ++i) {
+    if (layout.offsets[i] >= 0) continue;
+    Shape first = coordinates_of(shape, layout.chunk_shape, static_cast<int64_t>(i));
+    for (size_t d = 0; d < first.size(); ++d) first[d] *= layout.chunk_shape[d];
     found.push_back(std::move(first));
   }
   return found;
@@ -186,11 +186,11 @@ std::vector<int64_t> offsets_after(const Dataset& dataset, const ChunkedLayout& 
 // Stores the absent chunks: filled, or, for rows that the caller writes next, only allocated.
 void store_chunks(JournalledFile& stored, const Dataset& dataset, Description& description,
                   const std::optional<WrittenRows>& written) {
-  auto& places = std::get<ChunkedLayout>(description.places);
-  const std::vector<Shape> absent = absent_chunks(places, description.shape);
+  auto& layout = std::get<ChunkedLayout>(description.layout);
+  const std::vector<Shape> absent = absent_chunks(layout, description.shape);
   if (absent.empty()) return;
   need_direct_writes(description.path);
-  const int64_t bytes = element_count(places.chunk_shape) * dataset.type.bytes;
+  const int64_t bytes = element_count(layout.chunk_shape) * dataset.type.bytes;
   const BlankMemory blank(bytes);
   stored.set_blank(blank.address());
   std::vector<std::byte> filled;
@@ -198,14 +198,14 @@ void store_chunks(JournalledFile& stored, const Dataset& dataset, Description& d
     if (written && written->hold(first, dataset)) {
       write_chunk(dataset.id, first, 0, bytes, blank.address());
     } else {
-      if (filled.empty()) filled = repeated(description.fill, element_count(places.chunk_shape));
+      if (filled.empty()) filled = repeated(description.fill, element_count(layout.chunk_shape));
       write_chunk(dataset.id, first, 0, bytes, filled.data());
     }
   }
   stored.set_blank(nullptr);
   stored.take_blank_ranges();
-  places.offsets = offsets_after(dataset, places, description.shape, absent.size());
-  description.end = end_of(dataset, description.places);
+  layout.offsets = offsets_after(dataset, layout, description.shape, absent.size());
+  description.end = end_of(dataset, description.layout);
 }
 
 // Keeps the old bytes of rows [begin, end) in chunks that exist: an undo of the rows needs them. They are kept in
@@ -275,9 +275,9 @@ Description extend(ChangedFile& changed, const std::string& variable, const NewR
     wanted.written_from ? changed.expect(Room::kRows, variable) : changed.written(Room::kRows, variable);
     const std::string name(shown_name(name_of(id)));
     found = describe_open(file, id, {{name, {now, seen.dimensions}}});
-    const auto* places = std::get_if<ChunkedLayout>(&found.places);
-    if (places == nullptr) return;
-    chunks = *places;
+    const auto* layout = std::get_if<ChunkedLayout>(&found.layout);
+    if (layout == nullptr) return;
+    chunks = *layout;
     const auto written = wanted.written_from ? std::optional(WrittenRows{first, rows}) : std::nullopt;
     store_chunks(changed.stored(), open_dataset(file, id, name), found, written);
   });
@@ -307,10 +307,10 @@ void set_length(ChangedFile& changed, const std::string& dimension, int64_t rows
 }
 
 Description allocate(ChangedFile& changed, const Description& description) {
-  const auto* places = std::get_if<ChunkedLayout>(&description.places);
+  const auto* layout = std::get_if<ChunkedLayout>(&description.layout);
   const bool has_absent =
-      places != nullptr && (description.stored_shape ||
-                            std::any_of(places->offsets.begin(), places->offsets.end(), [](auto o) { return o < 0; }));
+      layout != nullptr && (description.stored_shape ||
+                            std::any_of(layout->offsets.begin(), layout->offsets.end(), [](auto o) { return o < 0; }));
   if (!has_absent) return description;
   const std::string variable = description.variable.value_or("");
   Description found;
@@ -322,8 +322,8 @@ Description allocate(ChangedFile& changed, const Description& description) {
     if (dataset.storage.chunks) {
       found = description;
       found.stored_shape.reset();
-      found.places = places_of(dataset, description.shape);
-      if (std::holds_alternative<ChunkedLayout>(found.places)) {
+      found.layout = layout_of(dataset, description.shape);
+      if (std::holds_alternative<ChunkedLayout>(found.layout)) {
         store_chunks(changed.stored(), dataset, found, std::nullopt);
       }
     } else {

@@ -82,9 +82,9 @@ void clear_old_room(Changes& changes, const Description& made, int64_t size_befo
   const auto add = [&](int64_t begin, int64_t end) {
     if (begin >= 0 && begin < std::min(end, size_before)) used.push_back({begin, std::min(end, size_before)});
   };
-  if (const auto* strided = std::get_if<StridedLayout>(&made.places)) {
+  if (const auto* strided = std::get_if<StridedLayout>(&made.layout)) {
     add(strided->offset, made.end);
-  } else if (const auto* chunked = std::get_if<ChunkedLayout>(&made.places)) {
+  } else if (const auto* chunked = std::get_if<ChunkedLayout>(&made.layout)) {
     const int64_t bytes = element_count(chunked->chunk_shape) * made.type.bytes;
     for (const int64_t offset : chunked->offsets) add(offset, offset + bytes);
   }

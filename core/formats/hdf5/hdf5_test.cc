@@ -85,8 +85,8 @@ TEST_F(Hdf5Test, ContentsAreThoseOfTheFile) {
 TEST_F(Hdf5Test, ADatasetIsDescribedWithItsAttributesAndFillValue) {
   make_file();
   const Description found = describe(path_, {"g/v"}, {}).front();
-  const auto& places = std::get<ChunkedLayout>(found.places);
-  EXPECT_EQ(places.offsets, std::vector<int64_t>(3, -1));
+  const auto& layout = std::get<ChunkedLayout>(found.layout);
+  EXPECT_EQ(layout.offsets, std::vector<int64_t>(3, -1));
   EXPECT_EQ(found.fill, (std::vector<std::byte>{std::byte{0}, std::byte{7}}));
   EXPECT_EQ(found.unlimited, (std::vector<bool>{true, false}));
   const auto& level = std::get<NumbersValue>(*found.attributes.find("level"));

@@ -272,7 +272,7 @@ ChunkTable chunk_table(const Dataset& dataset, const Shape& shape) {
 
 bool has_user_block(const OpenFile& file) { return user_block_bytes(file) > 0; }
 
-StorageLayout places_of(const Dataset& dataset, const Shape& shape) {
+StorageLayout layout_of(const Dataset& dataset, const Shape& shape) {
   const Storage& storage = dataset.storage;
   if (const Reason reason = library_reason(dataset, shape)) {
     return LibraryLayout{*reason, storage.chunks, storage.codecs};
@@ -293,20 +293,20 @@ StorageLayout places_of(const Dataset& dataset, const Shape& shape) {
   return StridedLayout{static_cast<int64_t>(offset), strides_of(dataset)};
 }
 
-int64_t end_of(const Dataset& dataset, const StorageLayout& places) {
+int64_t end_of(const Dataset& dataset, const StorageLayout& layout) {
   const auto behind = [](int64_t begin, int64_t bytes) {
     int64_t end = 0;
     return __builtin_add_overflow(begin, bytes, &end) ? kBeyond : end;
   };
-  if (const auto* strided = std::get_if<StridedLayout>(&places)) {
+  if (const auto* strided = std::get_if<StridedLayout>(&layout)) {
     return behind(strided->offset, product(dataset.type.bytes, dataset.extent.shape));
   }
-  if (const auto* chunked = std::get_if<ChunkedLayout>(&places)) {
+  if (const auto* chunked = std::get_if<ChunkedLayout>(&layout)) {
     const auto last = std::max_element(chunked->offsets.begin(), chunked->offsets.end());
     if (last == chunked->offsets.end() || *last < 0) return 0;
     return behind(*last, product(dataset.type.bytes, chunked->chunk_shape));
   }
-  const auto* coded = std::get_if<CodedLayout>(&places);
+  const auto* coded = std::get_if<CodedLayout>(&layout);
   const auto* table = coded == nullptr ? nullptr : std::get_if<ChunkTable>(&coded->places);
   int64_t end = 0;
   for (size_t i = 0; table != nullptr && i < table->offsets.size(); ++i) {

@@ -23,11 +23,11 @@ struct Dataset {
 Dataset open_dataset(const OpenFile& file, hid_t id, const std::string& name);
 
 // The positions of the elements of an array of this shape; the dataset may be shorter along dimensions that grow.
-StorageLayout places_of(const Dataset& dataset, const Shape& shape);
+StorageLayout layout_of(const Dataset& dataset, const Shape& shape);
 // The positions of the chunks of an array of this shape.
 ChunkTable chunk_table(const Dataset& dataset, const Shape& shape);
 bool has_user_block(const OpenFile& file);
 // The length that the file must have for these positions; 0 if nothing is stored.
-int64_t end_of(const Dataset& dataset, const StorageLayout& places);
+int64_t end_of(const Dataset& dataset, const StorageLayout& layout);
 
 }  // namespace swath::formats::hdf5

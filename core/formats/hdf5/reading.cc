@@ -66,10 +66,10 @@ Description describe_open(const OpenFile& file, hid_t id, const SeenArrays& know
   }
   FoundAttributes attributes = read_attributes(id, attribute_names(id));
   Description found{.path = file.path(), .format = "hdf5", .variable = name, .shape = shape, .type = dataset.type};
-  found.places = places_of(dataset, shape);
+  found.layout = layout_of(dataset, shape);
   found.fill = fill_of(id, dataset.type);
   found.attributes = std::move(attributes.values);
-  found.end = end_of(dataset, found.places);
+  found.end = end_of(dataset, found.layout);
   found.dimensions = seen.dimensions;
   found.unlimited = unlimited_of(extent);
   Shape stored = extent.shape;
@@ -98,7 +98,7 @@ namespace {
 
 // Whether another process has written over a coded chunk since the last checkpoint: only its journal has the old bytes.
 bool is_overwritten(const Description& array, const CheckpointState& state) {
-  const auto* coded = std::get_if<CodedLayout>(&array.places);
+  const auto* coded = std::get_if<CodedLayout>(&array.layout);
   const auto* table = coded == nullptr ? nullptr : std::get_if<ChunkTable>(&coded->places);
   for (size_t i = 0; table != nullptr && i < table->offsets.size(); ++i) {
     const int64_t begin = table->offsets[i];

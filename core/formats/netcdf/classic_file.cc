@@ -154,14 +154,14 @@ Description ClassicFile::described(const StoredVariable& variable, int64_t recor
     found.dimensions.push_back(dimension.name);
     if (variable.is_record) found.unlimited.push_back(dimension.is_unlimited);
   }
-  StridedLayout places{variable.begin, std::vector<int64_t>(found.shape.size())};
+  StridedLayout layout{variable.begin, std::vector<int64_t>(found.shape.size())};
   int64_t step = found.type.bytes;
   for (size_t axis = found.shape.size(); axis-- > (variable.is_record ? 1 : 0);) {
-    places.strides[axis] = step;
-    step *= std::max<int64_t>(found.shape[axis], 1);  // it fits into 64 bits: the header was checked
+    layout.strides[axis] = step;
+    step *= std::max<int64_t>(found.shape[axis], 1);  // within 64 bits: the header was checked
   }
-  if (variable.is_record) places.strides.front() = header_.record_bytes;
-  found.places = std::move(places);
+  if (variable.is_record) layout.strides.front() = header_.record_bytes;
+  found.layout = std::move(layout);
   found.fill = fill_of(found.type, found.attributes.find("_FillValue"));
   if (!variable.is_record) {
     found.end = variable.begin + variable.slab_bytes;

@@ -78,25 +78,25 @@ std::string read_file(const std::string& path) {
 std::string elements(const Description& described) {
   std::string bytes = read_file(described.path);
   if (std::ssize(bytes) < described.end) bytes.resize(static_cast<size_t>(described.end));
-  const auto& places = std::get<StridedLayout>(described.places);
+  const auto& layout = std::get<StridedLayout>(described.layout);
   int64_t slab = described.type.bytes;
   for (size_t axis = 1; axis < described.shape.size(); ++axis) slab *= described.shape[axis];
   const int64_t rows = described.shape.empty() ? 1 : described.shape.front();
   std::string found;
   for (int64_t row = 0; row < rows; ++row) {
-    const int64_t at = places.offset + (described.shape.empty() ? 0 : row * places.strides.front());
+    const int64_t at = layout.offset + (described.shape.empty() ? 0 : row * layout.strides.front());
     found += bytes.substr(static_cast<size_t>(at), static_cast<size_t>(slab));
   }
   return found;
 }
 
 void write_elements(const Description& described, const std::string& bytes) {
-  const auto& places = std::get<StridedLayout>(described.places);
+  const auto& layout = std::get<StridedLayout>(described.layout);
   const Descriptor file(open(described.path.c_str(), O_RDWR));
   const int64_t rows = described.shape.empty() ? 1 : described.shape.front();
   const int64_t slab = rows == 0 ? 0 : std::ssize(bytes) / rows;
   for (int64_t row = 0; row < rows; ++row) {
-    const int64_t at = places.offset + (described.shape.empty() ? 0 : row * places.strides.front());
+    const int64_t at = layout.offset + (described.shape.empty() ? 0 : row * layout.strides.front());
     ASSERT_EQ(pwrite(file.get(), bytes.data() + row * slab, static_cast<size_t>(slab), at), slab);
   }
 }

@@ -180,7 +180,7 @@ Description described(const std::string& path) {
   Description description = one_array(path, "npy", header.shape, header.type);
   const auto order = order_of(header.shape.size(), header.is_fortran);
   const int64_t bytes = bytes_of_array(path, header.shape, header.type.bytes, header.begin);
-  description.places = StridedLayout{header.begin, strides_in_order(header.shape, header.type.bytes, order)};
+  description.layout = StridedLayout{header.begin, strides_in_order(header.shape, header.type.bytes, order)};
   description.end = bytes == 0 ? 0 : header.begin + bytes;
   check_whole(description, file.bytes());
   return description;

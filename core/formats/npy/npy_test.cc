@@ -45,14 +45,14 @@ TEST_F(NpyTest, AHeaderIsThatOfNumPy) {
   const Description made = created({.shape = {3, 4}, .type = ElementType::parse("<f8")});
   EXPECT_EQ(bytes().substr(0, 128), kOfNumPy);
   EXPECT_EQ(bytes().size(), 128 + 96);
-  EXPECT_EQ(std::get<StridedLayout>(made.places).offset, 128);
-  EXPECT_EQ(std::get<StridedLayout>(made.places).strides, std::vector<int64_t>({32, 8}));
+  EXPECT_EQ(std::get<StridedLayout>(made.layout).offset, 128);
+  EXPECT_EQ(std::get<StridedLayout>(made.layout).strides, std::vector<int64_t>({32, 8}));
   EXPECT_EQ(made.end, 224);
 }
 
 TEST_F(NpyTest, FortranOrderAndAnArrayWithoutDimensionsComeBack) {
   const Description fortran = created({.shape = {3, 4}, .type = ElementType::parse(">i2"), .order = {1, 0}});
-  EXPECT_EQ(std::get<StridedLayout>(fortran.places).strides, std::vector<int64_t>({2, 6}));
+  EXPECT_EQ(std::get<StridedLayout>(fortran.layout).strides, std::vector<int64_t>({2, 6}));
   EXPECT_TRUE(fortran.type.is_big_endian);
   std::filesystem::remove(path_);
   const Description scalar = created({.shape = {}, .type = ElementType::parse("|S5")});

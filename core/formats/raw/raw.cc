@@ -40,7 +40,7 @@ Description described(const std::string& path, const RawElements& elements) {
   const auto order = checked_order(elements.order, elements.shape.size());
   const int64_t bytes = bytes_of_array(path, elements.shape, elements.type.bytes, elements.offset);
   Description description = one_array(path, "raw", elements.shape, elements.type);
-  description.places = StridedLayout{elements.offset, strides_in_order(elements.shape, elements.type.bytes, order)};
+  description.layout = StridedLayout{elements.offset, strides_in_order(elements.shape, elements.type.bytes, order)};
   description.end = bytes == 0 ? 0 : elements.offset + bytes;
   return description;
 }

@@ -20,7 +20,7 @@ using formats::Variable;
 
 struct Coded {
   ElementType type = {};
-  CodedLayout places = {};
+  CodedLayout layout = {};
 };
 
 // The shape of a chunk; a length of 0 becomes 1, if the array has no elements along the dimension.
@@ -40,14 +40,14 @@ Coded coded_of_v2(const Node& node, const Shape& shape) {
   const Field& array = node.metadata;
   Coded found{.type = type_of_v2(array.of("dtype"))};
   const std::string order = array.of("order").text({"C", "F"}, "C");
-  CodedLayout& places = found.places;
-  places.path = node.folder();
-  places.codecs = codecs_of_v2(array.of("filters"), array.of("compressor"), found.type.bytes);
+  CodedLayout& layout = found.layout;
+  layout.path = node.folder();
+  layout.codecs = codecs_of_v2(array.of("filters"), array.of("compressor"), found.type.bytes);
   const std::string separator = array.of("dimension_separator").text({".", "/"}, ".");
-  places.chunk_shape = chunk_lengths(array.of("chunks"), shape);
-  places.order = c_order(shape.size());
-  if (order == "F") std::reverse(places.order.begin(), places.order.end());
-  places.places = ChunkFiles{"", separator, "0"};
+  layout.chunk_shape = chunk_lengths(array.of("chunks"), shape);
+  layout.order = c_order(shape.size());
+  if (order == "F") std::reverse(layout.order.begin(), layout.order.end());
+  layout.places = ChunkFiles{"", separator, "0"};
   return found;
 }
 
@@ -109,33 +109,33 @@ Coded coded_of_v3(const Node& node, const Shape& shape) {
   const Field& array = node.metadata;
   refuse_extensions(array);
   Coded found{.type = type_of_v3(array.of("data_type"))};
-  CodedLayout& places = found.places;
-  places.path = node.folder();
+  CodedLayout& layout = found.layout;
+  layout.path = node.folder();
   const auto [grid, settings] = array.of("chunk_grid").named();
   if (grid != "regular") {
     throw Error(ErrorKind::kUnsupported,
                 array.file() + ": chunk_grid " + shown(Json(grid)) + "; Swath reads regular ones");
   }
-  places.chunk_shape = chunk_lengths(settings.of("chunk_shape"), shape);
+  layout.chunk_shape = chunk_lengths(settings.of("chunk_shape"), shape);
   const ChunkFiles files = chunk_files(array.of("chunk_key_encoding"));
-  places.places = files;
+  layout.places = files;
   Chain chain = chain_of_v3(array.of("codecs"), shape.size(), found.type.bytes);
   if (chain.sharding) {
     const Field sharding = *chain.sharding;
-    const Shape shard_shape = std::exchange(places.chunk_shape, chunk_lengths(sharding.of("chunk_shape"), shape));
-    if (!is_whole_chunks(shard_shape, places.chunk_shape)) {
+    const Shape shard_shape = std::exchange(layout.chunk_shape, chunk_lengths(sharding.of("chunk_shape"), shape));
+    if (!is_whole_chunks(shard_shape, layout.chunk_shape)) {
       throw Error(ErrorKind::kFormat, array.file() + ": shards of " + to_string(shard_shape) +
-                                          " are not whole chunks of " + to_string(places.chunk_shape));
+                                          " are not whole chunks of " + to_string(layout.chunk_shape));
     }
-    places.places = shards_of(files, shard_shape, sharding);
+    layout.places = shards_of(files, shard_shape, sharding);
     chain = chain_of_v3(sharding.of("codecs"), shape.size(), found.type.bytes);
     if (chain.sharding) {
       throw Error(ErrorKind::kUnsupported, array.file() + ": shards within shards; Swath reads one level");
     }
   }
   found.type = found.type.in_byte_order(chain.is_big_endian);  // of every field of a structure
-  places.order = chain.order;
-  places.codecs = chain.codecs;
+  layout.order = chain.order;
+  layout.codecs = chain.codecs;
   return found;
 }
 
@@ -143,8 +143,8 @@ Coded coded_of_v3(const Node& node, const Shape& shape) {
 Coded coded(const Node& node) {
   const Shape shape = node.shape();
   Coded found = node.version == 3 ? coded_of_v3(node, shape) : coded_of_v2(node, shape);
-  if (found.places.chunk_shape.size() != shape.size()) {
-    throw Error(ErrorKind::kFormat, node.folder() + ": chunks of " + to_string(found.places.chunk_shape) +
+  if (found.layout.chunk_shape.size() != shape.size()) {
+    throw Error(ErrorKind::kFormat, node.folder() + ": chunks of " + to_string(found.layout.chunk_shape) +
                                         " for an array of shape " + to_string(shape));
   }
   fill_of(node.metadata.of("fill_value"), found.type);  // throws if it is not valid
@@ -212,13 +212,13 @@ Stored stored_for_library(const Node& node, std::string why) {
                                              "read: Swath never does");
   }
   if (!text.empty()) return {ElementType::text(), LibraryLayout{reason, library_chunks(node), std::vector<Codec>{}}};
-  LibraryLayout places{.reason = reason};
+  LibraryLayout layout{.reason = reason};
   try {
-    places.chunk_shape = library_chunks(node);
+    layout.chunk_shape = library_chunks(node);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kFormat) throw;
   }
-  return {type_that_is_known(node), places};
+  return {type_that_is_known(node), layout};
 }
 
 bool is_text(const Stored& stored) { return stored.type && stored.type->is_text(); }
@@ -240,12 +240,12 @@ Described described(const Node& node) {
   try {
     const Stored where = stored(node);
     variable.type = where.type;
-    if (const auto* coded = std::get_if<CodedLayout>(&where.places)) {
+    if (const auto* coded = std::get_if<CodedLayout>(&where.layout)) {
       variable.chunks = coded->chunk_shape;
       variable.codecs = coded->codecs;
       if (const auto* shards = std::get_if<Shards>(&coded->places)) variable.shards = shards->shape;
     } else {
-      const auto& library = std::get<LibraryLayout>(where.places);
+      const auto& library = std::get<LibraryLayout>(where.layout);
       variable.chunks = library.chunk_shape;
       variable.unsupported = library.reason;
     }
@@ -267,7 +267,7 @@ Described described(const Node& node) {
 Stored stored(const Node& node) {
   try {
     Coded found = coded(node);
-    return {std::move(found.type), std::move(found.places)};
+    return {std::move(found.type), std::move(found.layout)};
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kUnsupported) throw;
     return stored_for_library(node, error.what());
@@ -284,7 +284,7 @@ Description describe(const Node& node, std::optional<std::string> variable, cons
   Stored where = stored(node);
   found.type = described_type(where);
   if (!is_text(where) && where.type) found.fill = fill_of(node.metadata.of("fill_value"), found.type);
-  std::visit([&](auto& places) { found.places = std::move(places); }, where.places);
+  std::visit([&](auto& layout) { found.layout = std::move(layout); }, where.layout);
   found.attributes = typed_attributes(node, where.type);
   for (const std::string& name : found.dimensions) found.unlimited.push_back(unlimited.contains(name));
   if (std::find(found.unlimited.begin(), found.unlimited.end(), true) == found.unlimited.end()) found.unlimited.clear();

@@ -18,8 +18,8 @@ namespace swath::zarr {
 
 // The type and the positions of an array's elements.
 struct Stored {
-  std::optional<ElementType> type = {};  // none if Swath has no such type
-  std::variant<formats::CodedLayout, formats::LibraryLayout> places = {};
+  std::optional<ElementType> type = {};  // none where there are no words for it
+  std::variant<formats::CodedLayout, formats::LibraryLayout> layout = {};
 };
 
 // The type and the chunks of an array. Throws Error{kFormat} for false metadata, Error{kUnsupported} for elements that

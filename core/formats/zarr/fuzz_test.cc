@@ -137,7 +137,7 @@ void check(const formats::Description& found) {
   ASSERT_LE(found.shape.size(), kDimensionsMax);
   for (const int64_t length : found.shape) ASSERT_GE(length, 0);
   ASSERT_TRUE(found.dimensions.empty() || found.dimensions.size() == found.shape.size());
-  const auto* coded = std::get_if<formats::CodedLayout>(&found.places);
+  const auto* coded = std::get_if<formats::CodedLayout>(&found.layout);
   if (coded == nullptr) return;
   ASSERT_GT(found.type.bytes, 0);
   ASSERT_EQ(static_cast<int64_t>(found.fill.size()), found.type.bytes);

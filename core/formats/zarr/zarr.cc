@@ -304,7 +304,7 @@ Description ZarrFile::extend(const std::string& variable, int64_t rows, std::opt
     fail_argument(found.name() + ": an array of shape " + to_string(found.shape) + " cannot be extended to " +
                   std::to_string(rows) + " rows");
   }
-  if (std::holds_alternative<formats::LibraryLayout>(found.places)) {
+  if (std::holds_alternative<formats::LibraryLayout>(found.layout)) {
     throw Error(ErrorKind::kUnsupported, found.name() + ": Swath does not write what it reads through zarr-python");
   }
   found.shape[0] = rows;

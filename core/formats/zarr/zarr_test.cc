@@ -111,10 +111,10 @@ TEST_P(ZarrTest, AnArrayThatIsMadeIsDescribedAsItWasAsked) {
   EXPECT_EQ(found.attributes.text("units"), "K");
   EXPECT_EQ(std::get<NumbersValue>(*found.attributes.find("weights")).shape, Shape({1}));
   EXPECT_EQ(std::get<NumbersValue>(*found.attributes.find("_FillValue")).shape, Shape({}));
-  const auto& places = std::get<formats::CodedLayout>(found.places);
-  EXPECT_EQ(places.path, path_ + "/ocean/t");
-  EXPECT_EQ(places.chunk_shape, Shape({2, 3}));
-  EXPECT_EQ(std::get<ChunkFiles>(places.places).name({1, 2}), is_v2() ? "1.2" : "c/1/2");
+  const auto& layout = std::get<formats::CodedLayout>(found.layout);
+  EXPECT_EQ(layout.path, path_ + "/ocean/t");
+  EXPECT_EQ(layout.chunk_shape, Shape({2, 3}));
+  EXPECT_EQ(std::get<ChunkFiles>(layout.places).name({1, 2}), is_v2() ? "1.2" : "c/1/2");
   const formats::Contents contents = open()->contents();
   EXPECT_EQ(contents.group("ocean")->dimensions.size(), 2);
   EXPECT_FALSE(contents.variable("ocean/t")->is_coordinate);

@@ -42,14 +42,14 @@ std::string names_of(const std::map<std::string, Value>& values) {
 }  // namespace
 
 bool Pairs::meet() {
-  constexpr std::chrono::seconds kPatience{10};
+  constexpr std::chrono::seconds kWaitMost{10};
   std::unique_lock guard(mutex_);
   const int64_t mine = came_++;
   if (mine % 2 == 1) {
     changed_.notify_all();
     return true;
   }
-  return changed_.wait_for(guard, kPatience, [&] { return came_ > mine + 1; });
+  return changed_.wait_for(guard, kWaitMost, [&] { return came_ > mine + 1; });
 }
 
 std::unique_ptr<Faults> Faults::parse(const std::string& rules) {

@@ -101,7 +101,7 @@ void RadosPlacement::ask_in_background(const std::string& object, uint32_t group
   wanted_.emplace(group, object);
   if (is_asking_ || is_closing_) return;
   // No interrupts here: the answer may need a thread that waits for the mutex.
-  const InterruptScope deaf([] { return false; });
+  const InterruptScope no_interrupts([] { return false; });
   asker_.background.wait();  // the last job has nothing more to do
   asker_.background.start([this] { ask_for_all_wanted(); });
   is_asking_ = true;  // the job looks at it under the mutex

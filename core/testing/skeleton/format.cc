@@ -51,7 +51,7 @@ Description described(const std::string& path, const Shape& shape, const Element
   std::vector<int> order(shape.size());
   std::iota(order.begin(), order.end(), 0);
   Description description = one_array(path, "skeleton", shape, type);
-  description.places = StridedLayout{begin, strides_in_order(shape, type.bytes, order)};
+  description.layout = StridedLayout{begin, strides_in_order(shape, type.bytes, order)};
   description.end = begin + bytes;
   return description;
 }

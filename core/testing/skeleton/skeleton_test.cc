@@ -44,7 +44,7 @@ TEST_F(SkeletonFormatTest, TheElementsBeginAtTheNextMultipleOf64Bytes) {
   EXPECT_EQ(content_of(file.path()), expected);
   const formats::Description found = described(expected);
   EXPECT_EQ(found.shape, (Shape{3, 4}));
-  EXPECT_EQ(std::get<formats::StridedLayout>(found.places).offset, 64);
+  EXPECT_EQ(std::get<formats::StridedLayout>(found.layout).offset, 64);
   EXPECT_EQ(found.end, 88);
 }
 

@@ -29,7 +29,7 @@ class Held(NamedTuple):
 
     limit: int
     rate: float
-    crowd: float
+    unlimited_streams: float
 
 
 Targets = dict[str, dict[str, Held]]
@@ -49,7 +49,7 @@ def recall(path: str, target: str, tokens: _core.Tokens) -> None:
 def keep(path: str, status: TargetStatus) -> None:
     """Add the results of a target's controllers, if they are decided and new. Never raises: this is only a cache."""
     held = {
-        f"{direction}/{pattern.requests}": Held(pattern.limit, pattern.rate, pattern.crowd)
+        f"{direction}/{pattern.requests}": Held(pattern.limit, pattern.rate, pattern.unlimited_streams)
         for direction, lane in (("read", status.reads), ("write", status.writes))
         for pattern in lane.patterns
         if pattern.holding and pattern.rate > 0
@@ -95,8 +95,8 @@ def _held(places: Any) -> dict[str, Held]:
     known = {}
     for place, plain in places.items() if isinstance(places, dict) else ():
         with contextlib.suppress(KeyError, TypeError, ValueError):
-            held = Held(int(plain["limit"]), float(plain["rate"]), float(plain["crowd"]))
-            if place in PLACES and 0 <= held.limit <= LIMIT_MAX and held.rate > 0 and held.crowd >= 0:
+            held = Held(int(plain["limit"]), float(plain["rate"]), float(plain["unlimited_streams"]))
+            if place in PLACES and 0 <= held.limit <= LIMIT_MAX and held.rate > 0 and held.unlimited_streams >= 0:
                 known[place] = held
     return known
 

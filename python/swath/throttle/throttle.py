@@ -72,16 +72,16 @@ class PatternStatus:
 
     Attributes:
         limit: streams at a time; 0: no limit.
-        holding: whether the limit is decided, not searched.
-        rate: expected bytes per second at the limit; 0: not known.
-        crowd: streams at a time if there is no limit.
+        holding: whether it is decided, not being looked for.
+        rate: bytes a second that are expected at the limit; 0: not known.
+        unlimited_streams: streams at a time where there is no limit.
     """
 
     requests: str
     limit: int
     holding: bool
     rate: float
-    crowd: float
+    unlimited_streams: float
 
 
 @dataclasses.dataclass(frozen=True)
