@@ -137,7 +137,7 @@ void FileArray::refuse_what_the_library_moves(Direction direction) const {
   if (array_->is_moved_by_us()) return;
   throw Error(ErrorKind::kUnsupported,
               to_string(direction) + " " + name_ + ": " +
-                  std::get<formats::LibraryLayout>(description_->layout).reason +
+                  std::get<formats::LibraryLayout>(description().layout).reason +
                   ": only HDF5's own library moves its elements, which Python's swath.open() calls; copy it into a "
                   "variable of another storage (h5repack, swath copy)");
 }
