@@ -38,9 +38,9 @@ int status_of_path(const char* path, const void* caller, const Status* status, W
 
 }  // namespace
 
-#define SWATH_MODE                        \
-  va_list arguments;                      \
-  va_start(arguments, flags);             \
+#define SWATH_MODE                               \
+  va_list arguments;                             \
+  va_start(arguments, flags);                    \
   const mode_t mode = mode_of(flags, arguments); \
   va_end(arguments)
 

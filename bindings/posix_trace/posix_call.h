@@ -16,7 +16,8 @@
 
 namespace swath::posix_trace {
 
-// What a call was, and what came of it. `name` and `category` are literals: "read", "write", "open", …; "posix", "stdio".
+// What a call was, and what came of it. `name` and `category` are literals: "read", "write", "open", …; "posix",
+// "stdio".
 struct Call {
   const char* name;
   const char* category = "posix";

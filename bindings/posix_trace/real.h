@@ -13,10 +13,10 @@ Function* real_function(const char* name) {
 }  // namespace swath::posix_trace
 
 // The function of this name that comes after ours; found once.
-#define SWATH_REAL(name)                                                                                 \
-  ([] {                                                                                                  \
+#define SWATH_REAL(name)                                                                                             \
+  ([] {                                                                                                              \
     static auto* const found = ::swath::posix_trace::real_function<std::remove_pointer_t<decltype(&::name)>>(#name); \
-    return found;                                                                                        \
+    return found;                                                                                                    \
   }())
 
 #define SWATH_CALLER __builtin_return_address(0)

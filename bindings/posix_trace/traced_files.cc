@@ -16,11 +16,12 @@ namespace swath::posix_trace {
 namespace {
 
 // Files in memory have paths that begin with "/memfd:".
-constexpr std::array<std::string_view, 11> kFoldersOfTheSystem{
-    "/proc/", "/sys/", "/dev/", "/etc/", "/usr/", "/bin/", "/sbin/", "/lib", "/run/", "/boot/", "/memfd:"};
+constexpr std::array<std::string_view, 11> kFoldersOfTheSystem{"/proc/", "/sys/", "/dev/", "/etc/",  "/usr/",  "/bin/",
+                                                               "/sbin/", "/lib",  "/run/", "/boot/", "/memfd:"};
 constexpr std::array<std::string_view, 7> kSuffixesOfPrograms{".so",  ".py",   ".pyc",      ".pyd",
                                                               ".pth", "._pth", "pyvenv.cfg"};
-constexpr std::array<std::string_view, 4> kPartsOfPrograms{"/site-packages/", "/dist-packages/", "/lib/python3", ".so."};
+constexpr std::array<std::string_view, 4> kPartsOfPrograms{"/site-packages/", "/dist-packages/", "/lib/python3",
+                                                           ".so."};
 
 // A forked child learns anew which descriptors are which files.
 struct OpenFiles {
