@@ -32,7 +32,7 @@ std::shared_ptr<const Layout> layout_of(const Description& description) {
 }  // namespace
 
 std::string identity_of(const Description& description, const std::string& path, int64_t number) {
-  // A file that is being made has its path for a while only.
+  // The path is left out, since a new file has a temporary one.
   Description alike = description;
   alike.path.clear();
   if (auto* coded = std::get_if<formats::CodedLayout>(&alike.layout)) coded->path.clear();

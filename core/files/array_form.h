@@ -1,4 +1,4 @@
-// Where an array's bytes are, as a format describes it, in the words of operations.
+// Converts a format's description of an array to the structures that operations use.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,19 @@
 
 namespace swath {
 
-// Which array it is, and where its bytes are: ranks compare it. `path`: the name that the file has when it is complete.
-// `number`: of the opening; what is open twice has two states.
+// A text that identifies the array and its layout, for comparisons between ranks. `path`: the final path of the file.
+// `number`: the number of the opening, since two openings of one file have separate states.
 std::string identity_of(const formats::Description& description, const std::string& path, int64_t number);
 
-// What an operation must know of the array. Throws Error{kFormat} where its places cannot be.
+// The array's layout for operations. Throws Error{kFormat} for impossible offsets.
 std::shared_ptr<const ArrayForm> array_form(const formats::Description& description, const std::string& identity);
 
-// The array's chunks where they are coded, else null. Throws Error{kFormat} where they cannot be.
+// The array's coded chunks; null if it has none. Throws Error{kFormat} if they are invalid.
 std::shared_ptr<const CodedArray> coded_chunks(const formats::Description& description);
 
-// Whether chunks of an array have places in its file, now or when they are coded.
+// True if the file has a chunk table for this array, now or once chunks are coded.
 bool may_have_chunk_table(const formats::Description& description);
-// Whether a write of it must have its chunks placed first, or the dataset made longer.
+// True if a write must first allocate chunks, or extend the dataset.
 bool has_absent_chunks(const formats::Description& description);
 
 }  // namespace swath

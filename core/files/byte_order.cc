@@ -6,7 +6,7 @@
 namespace swath {
 namespace {
 
-// The elements of a part, from a dimension on.
+// The elements of a part along a dimension and all later ones.
 struct Elements {
   const Part& part;
   std::byte* first;
@@ -19,7 +19,7 @@ Elements elements_of(const LocalMemory& memory, size_t part) {
   return {memory.parts[part], memory.addresses[part] + memory.parts[part].memory_origin};
 }
 
-// Copies the elements of a part, from a dimension on; both parts have the same ones.
+// Copies these elements; both parts have the same ones.
 void copy_elements(const Elements& from, const Elements& into, size_t dimension, int64_t bytes) {
   if (dimension == from.part.indices.size()) {
     std::memcpy(into.first, from.first, static_cast<size_t>(bytes));

@@ -1,4 +1,4 @@
-// Elements in memory whose bytes are turned round: those of a file of the other byte order than this machine's.
+// Swaps the bytes of elements in memory, for files whose byte order is not this machine's.
 #pragma once
 
 #include <cstddef>
@@ -8,10 +8,10 @@
 
 namespace swath {
 
-// In their places. `type`: of either byte order.
+// Swaps in place. `type` may have either byte order.
 void swap_in_place(const formats::ElementType& type, const LocalMemory& memory);
 
-// Copies all elements of `from`, turned round, into `into`, whose parts have the same elements.
+// Copies all elements of `from` to `into` with their bytes swapped. Both have the same parts.
 void copy_swapped(const formats::ElementType& type, const LocalMemory& from, const LocalMemory& into);
 
 }  // namespace swath

@@ -1,4 +1,4 @@
-// Room in its file for the coded chunks of one array, where the file keeps a table of them.
+// Allocates space in the file for coded chunks of one array, if the file keeps a chunk table.
 #pragma once
 
 #include <memory>
@@ -23,7 +23,7 @@ class ChunkRoom final : public ChunkAllocator {
  private:
   const std::shared_ptr<FileChanges> changes_;
   const std::string variable_;
-  std::optional<Mark> mark_;  // before the first chunk of this write
+  std::optional<Mark> mark_;  // set before the first chunk of this write
 };
 
 }  // namespace swath

@@ -56,7 +56,7 @@ std::string CollectiveFile::identity_of(const Description& description) const {
 
 // ---- What may be done ---------------------------------------------------------------------------------------------
 
-// Or open in the parent of this process only.
+// Also throws in a forked child of the process that opened the file.
 void CollectiveFile::refuse_closed(const std::string& doing) const {
   if (is_closed_) fail_argument(doing + " " + final_path() + ": the file is closed; open it again");
   if (changes_->is_forked()) {
@@ -78,13 +78,14 @@ void CollectiveFile::refuse_writing(const std::string& doing) const {
   changes_->refuse_replaced(doing);
 }
 
-// By what its handle knows: of one array that is open alone, its shape.
+// Compares the file with the contents that this handle has read. If it was opened for one array, compares open arrays'
+// shapes.
 void CollectiveFile::refuse_stale(FormatFile& file, OwnRows own) const {
   Shapes opened;
   if (!options_.contents) {
     for (const auto& array : arrays()) opened[array->path()] = array->shape();
   }
-  const std::optional<Records> records = [&] {  // no lock is held while the file is read: a format may wait for others
+  const std::optional<Records> records = [&] {  // a copy: reading the file below may wait, so no lock is held
     const std::lock_guard guard(knowing_.get());
     return records_;
   }();
@@ -109,7 +110,7 @@ std::shared_ptr<StoredArray> CollectiveFile::make_array(const Description& descr
   return make_array(std::move(given), std::move(known));
 }
 
-// The file fills what nobody writes of an array that grows.
+// A growing array does not count as new: the file fills its rows that no rank writes.
 std::shared_ptr<StoredArray> CollectiveFile::make_array(Array::Options given, StoredArray::Known known) {
   given.is_new = given.is_new && !known.can_grow;
   known.can_grow = known.can_grow || (format_.is_folder() && !given.form->shape().empty());
@@ -147,7 +148,7 @@ void CollectiveFile::note_written(const StoredArray& array) {
 
 namespace {
 
-// Lets errors of arguments say which file they are about.
+// Adds the path to errors about arguments that do not name it.
 template <typename Work>
 void name_file(const std::string& path, const Work& work) {
   try {
@@ -161,7 +162,8 @@ void name_file(const std::string& path, const Work& work) {
 
 }  // namespace
 
-// Where the open arrays are now; each has the rows that only this handle knows of, too.
+// Current descriptions of the open arrays. Extends those that have rows appended by this handle that the file does not
+// count yet.
 std::vector<Description> CollectiveFile::described_again(FormatFile& file) {
   std::vector<Description> found;
   for (const auto& array : arrays()) {
@@ -206,7 +208,7 @@ Description CollectiveFile::add(const std::string& words, const std::function<fo
   return added;
 }
 
-// Where the format has another type for the elements, the file is as it was.
+// If the format can only store another element type, undoes the change and throws; another byte order is allowed.
 Description CollectiveFile::add_on_first(FormatFile& file, const formats::NewArray& array) {
   const Mark before = changes_->mark();
   Description made = file.add(array);

@@ -1,10 +1,9 @@
-// An open file of all its ranks, of any format, whichever door has opened it: its arrays, how they grow by records, the
-// changes of what it holds, and its end. DataFile (C++, C, Fortran) and OpenedFile (Python) each hold one, and add what
-// their callers say and are told.
+// A file of any format that several ranks have open together: its arrays, how arrays grow by records, changes of the
+// file's contents, sync and close. DataFile (C++, C, Fortran) and OpenedFile (Python) are the public interfaces; each
+// holds one CollectiveFile.
 //
-// What a file holds is read and changed by rank 0, which tells the other ranks. Errors of collective calls are thrown
-// on all ranks alike. Of several threads of one process each change is done by one after the other, and it is not
-// interrupted from its first byte to its last.
+// Rank 0 reads and changes the file's contents, and broadcasts the result. Collective calls throw the same error on all
+// ranks. Threads of one process make their changes one after another. A change that has begun is not interrupted.
 #pragma once
 
 #include <atomic>
@@ -41,26 +40,26 @@ namespace swath {
 class CollectiveFile {
  public:
   struct Options {
-    std::string path;        // where it is now
-    std::string final_path;  // the name that it has, or will have
-    int64_t number = 0;      // of the opening: what is open twice has two states
+    std::string path;        // the file's current path
+    std::string final_path;  // the path once the file is complete
+    int64_t number = 0;      // number of this opening: two openings of one file have separate states
     OpenMode mode = OpenMode::kRead;
-    FileOptions how = {};  // what moves its bytes
+    FileOptions how = {};  // options of the engines that move its bytes
     std::shared_ptr<Learning> learning = nullptr;
-    std::optional<formats::RawElements> raw = std::nullopt;  // what a raw file holds
-    std::shared_ptr<AtomicFile> new_file = nullptr;          // that has not got its name yet
+    std::optional<formats::RawElements> raw = std::nullopt;  // shape and type of a raw file's elements
+    std::shared_ptr<AtomicFile> new_file = nullptr;          // null unless the file is being made
     std::optional<formats::Contents> contents =
-        std::nullopt;        // none: it is open for one array, and that alone was read
-    bool minds_name = true;  // changes and writes are refused once another file has its name
+        std::nullopt;        // none: opened for one array, and only that array was described
+    bool minds_name = true;  // refuse changes and writes once another file has its name
   };
 
-  // Local: opens nothing yet. open_bytes() is next.
+  // Local. Does not open the file: call open_bytes() next.
   CollectiveFile(std::shared_ptr<Comm> comm, const formats::Format& format, Options options);
   ~CollectiveFile();
   CollectiveFile(const CollectiveFile&) = delete;
   CollectiveFile& operator=(const CollectiveFile&) = delete;
 
-  // Local, on every rank: opens what moves its bytes.
+  // Local, called on every rank. Opens the file for the engines that move its bytes.
   void open_bytes();
 
   Comm& comm() const { return *comm_; }
@@ -72,44 +71,47 @@ class CollectiveFile {
   bool is_closed() const { return is_closed_; }
   const std::shared_ptr<File>& file() const { return file_; }
   const std::shared_ptr<FileChanges>& changes() const { return changes_; }
-  // None where it is open for one array.
+  // None if the file was opened for one array.
   std::optional<formats::Contents>& contents() { return options_.contents; }
-  // What the operations of its arrays teach, from now on.
+  // Sets what arrays made from now on report their measurements to.
   void learn(std::shared_ptr<Learning> learning) { options_.learning = std::move(learning); }
-  // What ranks compare of a call.
+  // The text by which ranks check that they make the same call.
   std::string words(const std::string& doing) const;
   std::string identity_of(const formats::Description& description) const;
   PerProcess<std::recursive_mutex>& changing() { return changing_; }
 
-  // ---- What may be done. Local; each throws where it may not. `doing`: "append to".
+  // ---- Checks. Local; each throws if the operation is not allowed. `doing` is for the message: "append to".
   void refuse_closed(const std::string& doing) const;
   void refuse_changing(const std::string& doing) const;
   void refuse_writing(const std::string& doing) const;
 
-  // ---- Its arrays, which it knows, and does not hold. Local, on every rank.
+  // ---- Arrays. The file keeps weak references to them. Local, called on every rank.
   std::shared_ptr<StoredArray> make_array(const formats::Description& description, bool is_new);
-  // Of an array that the caller describes. Of `given` the file adds the learning and who gives chunks places.
+  // Makes an array that the caller describes. The file adds `learning` and `allocator` to `given`.
   std::shared_ptr<StoredArray> make_array(Array::Options given, StoredArray::Known known);
   std::vector<std::shared_ptr<StoredArray>> arrays() const;
-  // Elements of an array are about to be written, or were.
+  // Notes that elements of an array were written, or are about to be.
   void note_written(const StoredArray& array);
 
-  // ---- Changes of what it holds. Collective. Arrays that a change has moved know where they are then.
-  // `words`: what ranks compare of the call. `make` makes what is added, or the attributes, on rank 0 alone.
-  // Adds an array, with the dimensions that it is the first to have; it is as long as those that the file has.
-  // contents() has it then. Throws Error{kArgument}, and {kStore} with EEXIST; the file is then as it was.
+  // ---- Changes of the file's contents. Collective. If a change moves other arrays, open arrays get their new offsets.
+  // `words`: the text by which ranks check that they make the same call. `make` returns the new array, or the
+  // attributes; only rank 0 calls it.
+  //
+  // Adds an array, and those of its dimensions that the file does not have yet. Along existing dimensions it gets their
+  // lengths. Updates contents(). Throws Error{kArgument}, and {kStore} with EEXIST; the file is then unchanged.
   formats::Description add(const std::string& words, const std::function<formats::NewArray()>& make);
-  // Adds or replaces attributes of the file (""), a group or a variable; null removes one. contents() has them not.
+  // Adds or replaces attributes of the file (""), a group or a variable; null removes one. Does not update contents().
   void set_attributes(const std::string& words, const std::string& holder,
                       const std::function<formats::Attributes()>& make);
-  // Gives all elements of an array a place; a write of it does so, and has it alone.
+  // Allocates space in the file for all elements of an array. A write of the array calls it while no other change is
+  // made.
   Array::Stored allocate(StoredArray& array);
-  // A new array grows: the next record of it is the first that is not synced yet. add() has done so.
+  // Prepares a new growing array for append: its next record is the first that is not synced yet. add() calls it.
   void begin_records(const std::string& variable);
 
   // ---- Records. Collective.
-  // How many rows an array has. `check`: what else may refuse it, on every rank. Throws Error{kArgument} where it does
-  // not grow.
+  // The number of rows of an array. `check`: an additional check, called on every rank, that may throw. Throws
+  // Error{kArgument} if the array cannot grow.
   int64_t rows_to_append_to(const StoredArray& array, const std::function<void()>& check = nullptr);
   struct Appending {
     bool writes_all = true;                 // the ranks together write every element of the rows
@@ -119,37 +121,38 @@ class CollectiveFile {
     StoredArray* array = nullptr;
     int64_t records = 1;
   };
-  // Gives arrays room for their next rows, and has `write` write them; `first`: the first new row of each. Where that
-  // throws an Error, which all ranks throw, the arrays are as long as before; anything else leaves the room.
+  // Makes room for the next rows of arrays, and calls `write` to write them; `first`: the first new row of each array.
+  // If all ranks throw an Error, the arrays get their former lengths back. After any other exception the room stays.
   void append(const std::vector<Rows>& rows, const Appending& appending,
               const std::function<void(const std::vector<int64_t>& first)>& write);
-  // Local. How many rows a variable has for this handle; none where it does not grow, or has not yet.
+  // Local. The number of rows of a variable, as this handle counts them; none if it cannot grow, or no rows were
+  // counted yet.
   std::optional<int64_t> known_rows(const std::string& variable) const;
-  // Local. The dimensions that are longer since this was asked last, and how long.
+  // Local. The new lengths of dimensions that have grown since the last call.
   std::map<std::string, int64_t> take_new_lengths();
 
   // ---- Sync and close. Collective.
   void finish_started();
-  // What was written is on the medium, and changes stay; a new file that grows gets its name.
+  // Puts written data on the medium, and makes changes permanent. A new file with growing arrays gets its name.
   void sync();
-  // The parts of close(), in this order. Every dimension has all rows that any variable has.
+  // The steps of closing, in this order. First: extend all variables to the longest one along their dimension.
   void complete_records();
-  // Waits until nobody uses an array of it. False: it was closed meanwhile.
+  // Waits until no operation uses the file's arrays. False: another thread has closed the file meanwhile.
   bool stop();
-  // Local. Throws Error{kStore} where what was written since the last sync is in a file that has lost its name.
+  // Local. Throws Error{kStore} if elements were written since the last sync, and another file has the name now.
   void refuse_lost_writes() const;
-  // The file is on the medium, under its name.
+  // Puts the file on the medium, and gives it its name.
   void complete();
-  // Local. Removes a file that is not complete, or takes back what was added to one that exists.
+  // Local. Removes a new file, or undoes the changes of an existing one since the last sync.
   void take_back();
   void release();
 
  private:
-  // What rank 0 says after a change of what the file holds.
+  // What rank 0 broadcasts after a change of the file's contents.
   struct Placed {
-    std::vector<std::byte> result = {};             // of whoever made the change
-    std::vector<formats::Description> others = {};  // arrays that are open, and that the change has moved
-    bool is_other_file = false;                     // the name is another file's now, with more in it
+    std::vector<std::byte> result = {};             // returned by the function that made the change
+    std::vector<formats::Description> others = {};  // new descriptions of open arrays, if the change has moved them
+    bool is_other_file = false;                     // the change has written a new file and renamed it to this name
 
     std::vector<std::byte> serialise() const;
   };
@@ -162,7 +165,7 @@ class CollectiveFile {
     return work(all);
   }
   formats::Contents& listed();
-  // What `work` returns on rank 0, where it changes the file.
+  // Calls `work`, which changes the file, on rank 0. Returns its result on all ranks.
   std::vector<std::byte> change(const std::string& words,
                                 const std::function<std::vector<std::byte>(formats::FormatFile&)>& work);
   formats::Description add_on_first(formats::FormatFile& file, const formats::NewArray& array);
@@ -188,13 +191,13 @@ class CollectiveFile {
   std::shared_ptr<AtomicFile> new_file_;
   std::shared_ptr<File> file_;
   std::shared_ptr<FileChanges> changes_;
-  PerProcess<std::recursive_mutex> changing_;  // of one change after the other
+  PerProcess<std::recursive_mutex> changing_;  // held during a change: one at a time
   std::atomic<bool> is_closed_ = false;
-  std::atomic<bool> has_written_ = false;    // elements, since the last sync
-  std::optional<formats::Contents> listed_;  // of a file that is open for one array, once it has grown
-  mutable PerProcess<std::mutex> knowing_;   // guards what follows
+  std::atomic<bool> has_written_ = false;    // elements were written since the last sync
+  std::optional<formats::Contents> listed_;  // read at the first append, if the file was opened for one array
+  mutable PerProcess<std::mutex> knowing_;   // guards the members below
   std::map<std::string, std::weak_ptr<StoredArray>> arrays_;
-  std::optional<Records> records_;  // once something grows
+  std::optional<Records> records_;  // made at the first append
   std::map<std::string, int64_t> new_lengths_;
 };
 

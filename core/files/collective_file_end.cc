@@ -29,7 +29,7 @@ void CollectiveFile::sync() {
                              return all.is_empty();
                            });
   const bool gets_name = is_new() && has_records;
-  if (gets_name || !is_new()) fill_unwritten();  // an array that is added stays from now on
+  if (gets_name || !is_new()) fill_unwritten();  // after this sync, added arrays are permanent
   if (gets_name) finish();
   sync_bytes();
   if (gets_name) give_name();
@@ -40,8 +40,9 @@ void CollectiveFile::finish() {
   do_on_first_rank(*comm_, words("finish"), [&] { format_.finish(path()); });
 }
 
-// Every write ended with an agreement: nothing that any rank wrote is on its way still. Changes, which rank 0 has, stay
-// when every node has brought to the medium what they tell of; where there are none the ranks meet once.
+// Every write ended with an agreement of the ranks, so no write is in progress on any rank. First, one rank of each
+// node syncs the file. Then, if there are changes, rank 0 commits the journal. Without changes the ranks synchronise
+// only once.
 void CollectiveFile::sync_bytes() {
   bool has_changes = false;
   const std::optional<Error> failure = failure_of([&] {
@@ -58,7 +59,8 @@ void CollectiveFile::sync_bytes() {
 
 namespace {
 
-// What a killed process has left beside the file that it replaces, to be taken back in that one, goes.
+// Completes a new file. If it replaces an existing one, also removes the journal that a killed process has left for
+// that one.
 void complete_file(AtomicFile& file) {
   std::optional<Replacing> replacing;
   if (file.is_aside()) replacing.emplace(file.final_path());

@@ -15,7 +15,7 @@ using formats::Contents;
 using formats::Description;
 using formats::FormatFile;
 
-// What the file holds, as records need it.
+// The file's contents. Reads them at the first call if the file was opened for one array.
 Contents& CollectiveFile::listed() {
   if (options_.contents) return *options_.contents;
   if (!listed_) {
@@ -98,7 +98,7 @@ void CollectiveFile::take_back_rows(const std::vector<Rows>& rows, const std::ve
 
 void CollectiveFile::extend(StoredArray& array, int64_t rows, std::optional<int64_t> written_from,
                             const std::string& words) {
-  // Never shorter than its dimension.
+  // An array is never shorter than its dimension.
   rows = of_records([&](Records& all) { return std::max(rows, all.length(all.dimension_of(array.path()))); });
   finish_started();
   Description longer = formats::parse_description(on_first_rank(
@@ -115,7 +115,7 @@ void CollectiveFile::wrote(const std::string& variable, int64_t rows) {
   changes_->written(formats::Room::kRows, variable);
 }
 
-// Arrays that lie along the dimension behind their first are longer, too.
+// Also updates open arrays that have this dimension as their second or a later one: they are longer now, too.
 void CollectiveFile::set_length(const std::string& dimension, int64_t rows) {
   const std::vector<std::string> longer = open_arrays_along_later(dimension);
   const auto placed = on_first_rank(*comm_, words(dimension + " has " + std::to_string(rows) + " rows"), [&] {
@@ -161,7 +161,8 @@ void CollectiveFile::complete_records() {
   }
 }
 
-// Where the format fills what gets longer, that is room alone: of what a killed run has stored there nothing is left.
+// If the format fills new rows itself, extending the array is enough: it also overwrites what a killed run has stored
+// there.
 void CollectiveFile::fill_rows(const std::string& variable, int64_t rows) {
   auto array = array_called(variable);
   if (array == nullptr && !format_.fills_rows()) array = array_to_fill(variable);
@@ -173,7 +174,7 @@ void CollectiveFile::fill_rows(const std::string& variable, int64_t rows) {
   of_records([&](Records& all) { all.set_rows(variable, rows); });
 }
 
-// Null where Swath never writes it, so that nothing is left behind its end.
+// Null if only the format's library writes this variable: then no old data can lie behind its end.
 std::shared_ptr<StoredArray> CollectiveFile::array_to_fill(const std::string& variable) {
   const auto described = on_first_rank(*comm_, words("open array " + variable), [&]() -> std::vector<std::byte> {
     try {

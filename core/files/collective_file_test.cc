@@ -24,7 +24,7 @@ using formats::NewArray;
 
 class CollectiveFileTest : public testing::Test {
  protected:
-  // t and u, along time, which has no rows yet, and `others` variables more.
+  // Creates a file with t and u along time, which has no rows yet, and `others` further variables.
   void make(int others = 0) {
     path_ = testing::TempDir() + "swath_collective_" + std::to_string(getpid()) + ".nc3";
     std::filesystem::remove(path_);
@@ -43,7 +43,7 @@ class CollectiveFileTest : public testing::Test {
             .unlimited = {true, false}};
   }
 
-  // How often each of three ranks meets the others in `work`.
+  // Counts the reductions and barriers of each of three ranks in `work`.
   std::vector<int> meetings(const std::function<void(DataFile&)>& prepare,
                             const std::function<void(DataFile&)>& work) const {
     std::vector<int> found(3);
@@ -65,7 +65,7 @@ class CollectiveFileTest : public testing::Test {
     file.array(name)->append(halves, std::vector<std::byte>(size_t{24} / static_cast<size_t>(ranks)));
   }
 
-  // By this process alone, with its two arrays.
+  // The file and its two arrays, opened by this process alone.
   struct Opened {
     std::unique_ptr<CollectiveFile> file;
     std::shared_ptr<StoredArray> t, u;

@@ -33,13 +33,13 @@ using formats::NewArray;
 
 namespace {
 
-// A number that no other opening of this process has.
+// A number for an opening, unique in this process.
 int64_t next_number() {
   static std::atomic<int64_t> openings = 0;
   return ++openings;
 }
 
-// What ranks compare of a raw file.
+// The text by which ranks compare their descriptions of a raw file.
 std::string words_of(const std::optional<formats::RawElements>& raw) {
   if (!raw) return "";
   return "\nshape=" + to_string(raw->shape) + "\ntype=" + raw->type.to_string() +
@@ -56,7 +56,7 @@ CollectiveFile::Options given_by(const DataFileOptions& options) {
   return given;
 }
 
-// What rank 0 says of a new file.
+// What rank 0 broadcasts about a new file.
 std::vector<std::byte> serialise(const AtomicFile& file, int64_t number, const Contents& contents) {
   ByteWriter writer;
   writer.put(std::string_view(file.final_path()));
@@ -116,7 +116,7 @@ std::shared_ptr<DataFile> DataFile::create_with(std::shared_ptr<Comm> comm, cons
       "create file " + path + "\nformat=" + create.format + "\noverwrite=" + (create.overwrite ? "true" : "false") +
       "\natomic=" + (create.atomic ? "true" : "false") + (array == nullptr ? "" : "\narray=" + words_of(*array));
   std::pair<const Format*, std::string> kind;
-  run_collectively(*comm, question_of(words), [&] {  // before anything is made
+  run_collectively(*comm, question_of(words), [&] {  // before any file is made
     kind = formats::format_for(path, create.format);
     if (array != nullptr || kind.first->holds_many()) return;
     fail_argument("create " + path + ": a " + std::string(kind.first->name()) +
@@ -203,7 +203,7 @@ std::shared_ptr<FileArray> DataFile::array(const std::optional<std::string>& pat
   Description description = formats::parse_description(described);
   if (fill_) description.fill = *fill_;
   if (const auto found = arrays_.find(description.variable.value_or("")); found != arrays_.end()) return found->second;
-  const bool is_new = file_->is_new();  // what is never written of it is filled
+  const bool is_new = file_->is_new();  // elements that are never written get the fill value
   std::shared_ptr<FileArray> array;
   run_collectively(comm(), question_of(file_->words("open array " + name + ": form")),
                    [&] { array = make_array(description, is_new); });
@@ -237,7 +237,7 @@ void DataFile::sync() {
 void DataFile::close() {
   const OneChange one_change(file_->changing());
   if (is_closed()) return;
-  if (file_->changes()->is_forked()) return release();  // nothing of it is this process's
+  if (file_->changes()->is_forked()) return release();  // the file belongs to the parent process
   const CollectiveTurnScope turn(comm().size() > 1 ? &comm().turn() : nullptr, "close", path());
   try {
     file_->complete_records();
@@ -255,7 +255,7 @@ void DataFile::close() {
 
 void DataFile::take_back() noexcept {
   const auto ignored = failure_of([&] { file_->take_back(); });
-  static_cast<void>(ignored);  // what went wrong before is what is thrown
+  static_cast<void>(ignored);  // the caller throws the first error
 }
 
 void DataFile::release() noexcept {

@@ -52,7 +52,7 @@ class DataFileTest : public testing::TestWithParam<Case> {
 
   static bool is_hdf5() { return GetParam().format == "hdf5" || GetParam().format == "netcdf4"; }
 
-  // On every simulated rank.
+  // Runs `work` on every simulated rank.
   template <typename Work>
   void on_ranks(const Work& work) {
     Simulation simulation(GetParam().ranks, 1, 0);
@@ -69,7 +69,7 @@ class DataFileTest : public testing::TestWithParam<Case> {
   std::string path_;
 };
 
-// The last dimension in blocks.
+// A block distribution of the last dimension.
 Distribution columns(size_t dimensions, int ranks) {
   std::vector<DimensionRule> rules(dimensions);
   rules.back().kind = DimensionRule::Kind::kBlock;
@@ -324,14 +324,14 @@ INSTANTIATE_TEST_SUITE_P(OfFormats, DataFileTest,
 
 // ---- Files of one array -------------------------------------------------------------------------------------------
 
-// By the suffix of its name.
+// The parameter is the file suffix.
 class OneArrayFileTest : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override { std::filesystem::create_directory(folder_); }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
   bool is_raw() const { return GetParam() == ".raw"; }
-  // How it is opened: a raw file does not say what it holds.
+  // The options to open the file: a raw file does not store its shape and type.
   DataFileOptions as(const NewArray& array) const {
     if (!is_raw()) return {};
     return {.raw = formats::RawElements{array.shape, array.type, array.order}};
@@ -341,7 +341,7 @@ class OneArrayFileTest : public testing::TestWithParam<std::string> {
     std::ifstream file(path_, std::ios::binary);
     return {std::istreambuf_iterator<char>(file), {}};
   }
-  // What all ranks throw, which must be the same.
+  // The error that all ranks throw; it must be the same.
   template <typename Work>
   std::string error_of_ranks(const Work& work) const {
     std::vector<std::string> errors(3);

@@ -24,7 +24,7 @@ int64_t share_bytes(const Decomposition& whose, int rank, int64_t element_bytes)
   return bytes;
 }
 
-// Records [first, last) as NumPy selects them; one record has no dimension of records.
+// Selects records [first, last). `is_one`: a single record, without the records dimension.
 Selection select_records(const Shape& shape, int64_t first, int64_t last, bool is_one) {
   Selection selection = select_all(shape);
   selection.front() = {.start = first, .step = 1, .count = last - first, .dropped = is_one};
@@ -142,7 +142,7 @@ void FileArray::refuse_what_the_library_moves(Direction direction) const {
                   "variable of another storage (h5repack, swath copy)");
 }
 
-// What others must be told of, or do, one rank alone cannot.
+// Throws if one rank writes alone and the write must allocate chunks: allocation is collective.
 void FileArray::check_alone(Direction direction, const Decomposition& whose) const {
   if (direction == Direction::kRead || whose.ranks() > 1 || array_->comm().size() == 1) return;
   if (!may_have_chunk_table(description()) && !has_absent_chunks(description())) return;
@@ -193,7 +193,7 @@ void FileArray::write_placed(const Decomposition& whose, const PartsInMemory& pa
   write_from(whose, placed(parts));
 }
 
-// What is written is only read from.
+// The const_cast is safe: a write only reads this memory.
 void FileArray::write_as(const formats::ElementType* in_memory, const Decomposition& whose,
                          std::span<const std::byte> values) {
   write_from(whose, packed(in_memory, {const_cast<std::byte*>(values.data()), values.size()}));
@@ -201,7 +201,7 @@ void FileArray::write_as(const formats::ElementType* in_memory, const Decomposit
 
 void FileArray::write_from(const Decomposition& whose, const MakeMemory& make) {
   const auto held = file("write");
-  // Whose chunks get places changes what the file holds: before the file's other changes, or behind them.
+  // A write that allocates chunks changes the file's contents, so it must not overlap with other changes.
   std::unique_lock one_change(held->file_->changing().get(), std::defer_lock);
   if (may_have_chunk_table(description()) || has_absent_chunks(description())) one_change.lock();
   write_unchecked(whose, make);
@@ -309,7 +309,7 @@ void FileArray::append_boxes(const Boxes& boxes, const PartsInMemory& parts) {
     if (part.strides) part.strides->insert(part.strides->begin(), 0);  // a box has one row
   }
   const Shape record = shape().empty() ? Shape{} : Shape(shape().begin() + 1, shape().end());
-  // Boxes that are written share no elements: as many as there are are all of them.
+  // Written boxes do not overlap, so equal counts mean that every element is written.
   const bool writes_all = allreduce_record(comm, own).elements == element_count(record);
   const WhoseRows whose = [&](int64_t first, int64_t last) {
     Boxes of_rows;

@@ -1,4 +1,4 @@
-// An array of an open file. Files make them: DataFile::array(), DataFile::add().
+// An array of an open file, made by DataFile::array() and DataFile::add().
 #pragma once
 
 #include <cstddef>
@@ -34,16 +34,17 @@ template <typename Values>
 concept NumbersInMemory = std::ranges::contiguous_range<Values> && std::ranges::sized_range<Values> &&
                           formats::NumberOfElements<std::remove_cv_t<std::ranges::range_value_t<Values>>>;
 
-// Where a part of a rank's share lies in memory: the address of its first element, and how many bytes further the next
-// one lies along each of its dimensions, as NumPy would return them; none: packed in C order.
+// Memory of one part of a rank's share: the address of the first element, and the strides in bytes along the dimensions
+// of the part as NumPy would return it. No strides: packed in C order.
 struct PartInMemory {
   std::byte* first = nullptr;
   std::optional<std::vector<int64_t>> strides = std::nullopt;
 };
-// Of a distribution one part, of boxes as many as there are.
+// A distribution has one part; boxes have one part each.
 using PartsInMemory = std::vector<PartInMemory>;
 
-// A read or write of an array that may go on in the background. The memory, and the array, must stay until it is done.
+// A started read or write, which may run in the background. Its memory and its array must stay valid until wait()
+// returns.
 class StartedMove {
  public:
   explicit StartedMove(std::optional<Future> future, std::function<void()> finish = {});
@@ -53,11 +54,11 @@ class StartedMove {
   StartedMove& operator=(const StartedMove&) = delete;
   StartedMove& operator=(StartedMove&&) = delete;
 
-  // Collective where the operation is. Once. Throws what it has thrown.
+  // Collective if the operation is. To be called once. Throws the operation's error.
   void wait();
 
  private:
-  std::unique_ptr<Future> future_;  // null: it is done
+  std::unique_ptr<Future> future_;  // null: done already
   std::function<void()> finish_;
 };
 
@@ -69,41 +70,41 @@ class FileArray {
   FileArray& operator=(const FileArray&) = delete;
 
   const std::string& path() const { return path_; }  // in the file: "ocean/t"
-  // Until the file is changed.
+  // The reference is valid until the file is changed.
   const formats::Description& description() const;
   const Shape& shape() const;
   const formats::ElementType& type() const;
-  // Whether records can be appended to it.
+  // True if records can be appended.
   bool grows() const;
-  // For operations with a method, memory and futures of their own.
+  // Gives access to operations with a chosen method, other memory, or futures.
   Array& array();
-  // How reads and writes are carried out from now on: "auto", "sieve", "two-phase/datatype". The same on all ranks.
+  // Sets the method of later reads and writes: "auto", "sieve", "two-phase/datatype". Must be the same on all ranks.
   // Throws Error{kArgument}.
   void set_method(const std::string& name);
 
-  // Collective over the ranks of the decomposition. This rank's share, its parts one behind the other, each in C order,
-  // in the byte order of this machine. Throws Error{kArgument} where the bytes are not those of the share.
+  // Collective over the ranks of the decomposition. `values`: this rank's share, its parts one after another, each in C
+  // order, in this machine's byte order. Throws Error{kArgument} if the number of bytes is wrong.
   void read(const Decomposition& whose, std::span<std::byte> values);
   void write(const Decomposition& whose, std::span<const std::byte> values);
-  // Collective. The next records of all ranks: `distribution` is that of one record (of one that has a dimension less
-  // than the array) where `records` is 1, else of so many records together. Where a rank fails, the array is as long as
-  // before.
+  // Collective. Appends records. If `records` is 1, `distribution` is that of one record, which has one dimension less
+  // than the array; else it is that of all these records together. If a rank fails, the array keeps its length.
   void append(const Distribution& distribution, std::span<const std::byte> values, int64_t records = 1);
 
-  // The same of memory of any strides. Of what is read no two elements may have the same place.
+  // The same with strided memory. In a read, no two elements may overlap.
   void read_placed(const Decomposition& whose, const PartsInMemory& parts);
   void write_placed(const Decomposition& whose, const PartsInMemory& parts);
   void append_placed(const Distribution& distribution, const PartInMemory& part, int64_t records = 1);
-  // Collective. The next record, of which each rank has boxes of its own; what nobody has is the fill value.
+  // Collective. Appends one record. Each rank writes its own boxes; elements in no box get the fill value.
   void append_boxes(const Boxes& boxes, const PartsInMemory& parts);
-  // The same in the background, where that can be; else it is done now (array/array.h).
+  // Starts read_placed() or write_placed() in the background if possible; otherwise completes it now (array/array.h).
   StartedMove start(Direction direction, const Decomposition& whose, const PartsInMemory& parts);
-  // Collective, while other ranks read, write, append or start: this rank cannot, and says why. Throws, on all alike.
+  // Collective. Called instead of read, write, append or start on a rank that has found an error before. All ranks
+  // throw it.
   [[noreturn]] void refuse(const Error& error);
-  // The same while other ranks start: they hear of it when they wait.
+  // The same instead of start(): the other ranks throw in wait().
   StartedMove start_refused(Direction direction, const Error& error);
 
-  // The same of numbers. Throws Error{kArgument}, on all ranks alike, where the elements are of another type.
+  // The same with typed values. Throws Error{kArgument} on all ranks if the array has another element type.
   template <NumbersInMemory Values>
   void read(const Decomposition& whose, Values&& values) {
     const formats::ElementType type = type_in_memory(values);
@@ -120,29 +121,29 @@ class FileArray {
     append_as(&type, distribution, std::as_bytes(std::span(values)), records);
   }
 
-  // Local. How a read or write would be carried out, and what it would cost.
+  // Local. Describes the plan of a read or write, and its estimated cost.
   std::string explain(Direction direction, const Decomposition& whose);
 
  private:
-  // Why only the format's library can move its elements; throws Error{kUnsupported}.
+  // Throws Error{kUnsupported} with the reason if only the format's library can move the elements.
   void refuse_what_the_library_moves(Direction direction) const;
   template <typename Values>
   static formats::ElementType type_in_memory(const Values& /*values*/) {
     return formats::type_of<std::remove_cv_t<std::ranges::range_value_t<Values>>>();
   }
-  // `in_memory`: null where the values are bytes.
+  // `in_memory`: the element type of the values; null for bytes.
   void read_as(const formats::ElementType* in_memory, const Decomposition& whose, std::span<std::byte> values);
   void write_as(const formats::ElementType* in_memory, const Decomposition& whose, std::span<const std::byte> values);
   void append_as(const formats::ElementType* in_memory, const Distribution& distribution,
                  std::span<const std::byte> values, int64_t records);
   void check_type(const formats::ElementType* in_memory, const std::string& doing) const;
 
-  // This rank's memory for an operation; throws where it does not go with it.
+  // Makes this rank's memory for an operation; throws if the memory does not match it.
   using MakeMemory = std::function<LocalMemory(Direction, const Decomposition&)>;
   MakeMemory packed(const formats::ElementType* in_memory, std::span<std::byte> values) const;
   MakeMemory placed(const PartsInMemory& parts) const;
   struct Prepared;
-  // Where it fails: tells all ranks, or throws on this one.
+  // On an error: all ranks throw it, or only this one.
   enum class Failing { kTogether, kThrow };
   Prepared prepare(Direction direction, const Decomposition& whose, const MakeMemory& make,
                    Failing failing = Failing::kTogether) const;
@@ -150,13 +151,13 @@ class FileArray {
   void read_into(const Decomposition& whose, const MakeMemory& make);
   void write_from(const Decomposition& whose, const MakeMemory& make);
   void write_unchecked(const Decomposition& whose, const MakeMemory& make);
-  // Whose the rows [first, last) are.
+  // The decomposition of the rows [first, last).
   using WhoseRows = std::function<Decomposition(int64_t first, int64_t last)>;
   WhoseRows distributed_rows(const Distribution& distribution, int64_t records) const;
-  // `writes_all`: the ranks together write every element of the rows.
+  // `writes_all`: together, the ranks write every element of the rows.
   void append_from(const formats::ElementType* in_memory, const WhoseRows& whose_rows, const MakeMemory& make,
                    int64_t records, bool writes_all = true);
-  // In the other byte order; `bytes` gets them.
+  // A copy of the memory in the other byte order, stored in `bytes`.
   LocalMemory swapped_copy(const Decomposition& whose, const LocalMemory& memory, std::vector<std::byte>& bytes) const;
   bool may_run_in_background(Direction direction) const;
   bool is_alone(const Decomposition& whose) const;

@@ -21,7 +21,7 @@ using formats::ElementType;
 using formats::NewArray;
 using Kind = DimensionRule::Kind;
 
-// Of a format, by its suffix.
+// The parameter is a format's file suffix.
 class FileArrayTest : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
@@ -38,7 +38,7 @@ class FileArrayTest : public testing::TestWithParam<std::string> {
 
   static bool is_hdf5() { return GetParam() == ".h5" || GetParam() == ".nc4"; }
 
-  // What three ranks throw, which must be the same but for those who do nothing.
+  // Runs three ranks and returns their error, which must be the same on all that take part.
   template <typename Work>
   std::string error_on_ranks(const Work& work, int only_rank = -1) const {
     std::vector<std::string> errors(3);
@@ -85,13 +85,13 @@ TEST_P(FileArrayTest, ADecompositionThatFitsOnSomeRanksOnlyIsAnErrorOnAll) {
     const auto t = file->add(records());
     t->append(columns(1, 3), bytes_of(2, 1));
     const bool is_wrong = comm->rank() == 2;
-    // Of an array of another shape: the array has one row.
+    // This selection is for another shape: the array has one row.
     const Selection rows{{0, 1, is_wrong ? 5 : 1, false}, {0, 1, 6, false}};
     const auto whose = Decomposition::distributed(columns(2, 3), rows, 3);
     std::vector<std::byte> values = bytes_of(is_wrong ? 10 : 2, 7);
     EXPECT_THROW(t->read(whose, values), Error);
     EXPECT_THROW(t->write(whose, values), Error);
-    // Of one more dimension than a record has.
+    // This distribution has one dimension more than a record.
     EXPECT_THROW(t->append(columns(is_wrong ? 2 : 1, 3), bytes_of(2, 9)), Error);
     EXPECT_EQ(t->shape(), Shape({1, 6}));
     t->read(Decomposition::distributed(columns(2, 3), select_all(t->shape()), 3), values = bytes_of(2, 0));
@@ -102,7 +102,7 @@ TEST_P(FileArrayTest, ADecompositionThatFitsOnSomeRanksOnlyIsAnErrorOnAll) {
   EXPECT_EQ(error.substr(0, 8), "rank 2: ") << error;
 }
 
-// What the error of one rank is that writes alone into a new array of 4 by 6; the others do nothing meanwhile.
+// The error of rank 1, which writes alone into a new array of 4 by 6 while the other ranks do nothing.
 std::string error_alone(FileArray& array, Comm& comm) {
   std::string error;
   if (comm.rank() == 1) {
@@ -116,7 +116,7 @@ std::string error_alone(FileArray& array, Comm& comm) {
   return error;
 }
 
-// Coded chunks get their places from all ranks together: one of them alone would wait for the others.
+// Chunk allocation is collective: one rank that writes alone would wait for the others.
 TEST_P(FileArrayTest, OneRankAloneWritesCodedChunksOrIsRefusedAndNeverWaits) {
   if (GetParam() == ".nc3") GTEST_SKIP() << "it has no chunks";
   const bool is_refused = is_hdf5();

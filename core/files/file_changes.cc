@@ -32,7 +32,7 @@ FormatFile& FileChanges::file_to_change(const std::string& doing) {
 
 void FileChanges::begin() {
   auto journal = changes_of(path_, !options_.is_new);
-  refuse_replaced("change");  // nobody else can change it any more
+  refuse_replaced("change");  // checked again: with the journal open, no other program can replace it
   auto file = formats::open_with(format_, path_, journal.get(), options_.raw);
   if (options_.refuse_stale && !options_.is_new) {
     OwnRows own{.given_room = given_room_};
@@ -107,7 +107,7 @@ void FileChanges::end() {
   journal->close();
 }
 
-// What is known of the file is not true any more.
+// The open file is dropped, since its cached metadata may be outdated.
 void FileChanges::undo(const std::optional<Mark>& mark) {
   const OneChange one_change(in_use_);
   file_.reset();
@@ -123,7 +123,7 @@ void FileChanges::take_back() {
 }
 
 void FileChanges::close() {
-  if (is_forked()) return;  // nothing of it is this process's
+  if (is_forked()) return;  // the journal belongs to the parent process
   const OneChange one_change(in_use_);
   release();
 }

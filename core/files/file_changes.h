@@ -1,6 +1,5 @@
-// The changes of one open file, on rank 0: the journal that takes them back, what the file holds as it is open by that
-// journal, and what tells whether others have changed the file meanwhile. Every door changes files through one of
-// these.
+// The changes of one open file, on rank 0: the undo journal, the file as the format opens it with that journal, and the
+// check that no other program has changed the file since it was opened. All interfaces change files through this class.
 //
 //     changes.change([&](formats::FormatFile& file) { return file.add(array); });   // the first one begins the journal
 //     changes.commit();
@@ -26,86 +25,89 @@
 
 namespace swath {
 
-// For any thread. A call waits for those of other threads, and is not interrupted.
+// Any thread may call it. Calls run one at a time, and are not interrupted.
 class FileChanges {
  public:
   struct Options {
-    bool is_new = false;  // it has no name yet: nobody else changes it, and after a kill nobody misses it
-    std::optional<formats::RawElements> raw = std::nullopt;  // what a raw file holds
-    // Compares the file with what its handle knows of it, when the first change begins: refuse_stale(). It is given
-    // what is known of room. None: nothing is compared.
+    bool is_new = false;  // no name yet: no other program changes it, and nothing is undone after a kill
+    std::optional<formats::RawElements> raw = std::nullopt;  // shape and type of a raw file's elements
+    // Called when the first change begins: throws if the file differs from what its handle has read, as refuse_stale()
+    // does. `own` comes with `given_room` set. None: no check.
     std::function<void(formats::FormatFile& file, OwnRows own)> refuse_stale = nullptr;
   };
 
   FileChanges(const formats::Format& format, std::string path, Options options);
-  // Takes back what was changed since the last checkpoint or commit.
+  // Undoes the changes since the last checkpoint or commit.
   ~FileChanges();
   FileChanges(const FileChanges&) = delete;
   FileChanges& operator=(const FileChanges&) = delete;
 
   const std::string& path() const { return path_; }
-  // Whether this process is a child of the one that opened the file, and has no part in its changes.
+  // True in a forked child of the process that opened the file: the child must not change it.
   bool is_forked() const { return made_in_ != fork_generation(); }
 
-  // Notes which file has the name: what is opened by it next.
+  // Notes the device and inode that the name has now, before the file is opened by it.
   void note_name(const std::string& path) { open_name_.emplace(std::filesystem::absolute(path)); }
-  // Whether another file has the name since. Of a name that was not noted nothing is said.
+  // True if another file has the name now. False if note_name() was not called.
   bool is_replaced() const { return open_name_ && open_name_->is_replaced(); }
-  // Throws Error{kStore} with ESTALE where it is. `doing`: "write", "append to".
+  // Throws Error{kStore} with ESTALE if is_replaced(). `doing` is for the message: "write", "append to".
   void refuse_replaced(const std::string& doing) const;
 
-  // Calls `work` with what the file holds, as it is read.
+  // Calls `work` with the open file, for reading.
   template <typename Work>
   auto read(const Work& work) {
     const std::lock_guard one_at_a_time(in_use_.get());
     return work(file_to_read());
   }
-  // The same with the file open to be changed. Throws Error{kStore} where another program changes it, or has changed
-  // it since it was opened, or has given its name to another file.
+  // The same for changing the file; the first change begins the journal. Throws Error{kStore} if another program is
+  // changing the file, has changed it since it was opened, or has given its name to another file.
   template <typename Work>
   auto change(const Work& work, const std::string& doing = "change") {
     const OneChange one_change(in_use_);
     return work(file_to_change(doing));
   }
-  // A change whose elements are written next: FormatFile::extend(). Gaps between what is written can be read then.
+  // FormatFile::extend(), for elements that are written next. Also extends the file, so that gaps between writes can be
+  // read.
   formats::Description extend(const std::string& variable, int64_t rows, std::optional<int64_t> written_from);
-  // FormatFile::allocate(). It stays after a kill, unless something else was changed that does not.
+  // FormatFile::allocate(). It survives a kill, unless the contents have changed since the last sync.
   formats::Description allocate(const std::string& variable);
-  // FormatFile::written(), where anything was changed.
+  // FormatFile::written(), if a change has begun.
   void written(formats::Room room, const std::string& variable);
 
-  // What the last change has moved. Once.
+  // What the last change has moved. To be called once after a change.
   struct Moved {
-    bool others = false;  // elements of other variables
-    bool file = false;    // the name is another file's now, with more in it, which this is of from now on
+    bool others = false;  // elements of other variables have moved
+    bool file = false;    // the change has written a new file under this name, which is used from now on
   };
   Moved moved();
 
-  // Whether there are changes that are not ended yet.
+  // True if a journal is open: changes have begun, and end() or close() was not called.
   bool has_begun();
   Mark mark();
-  // What was changed stays after a kill, too.
+  // The changes so far survive a kill.
   void checkpoint();
-  // The same unless what the file holds has changed since the last sync: that stays as a whole or not at all.
+  // The same, unless the contents have changed since the last sync: these changes become permanent together, at the
+  // next commit.
   void checkpoint_written();
-  // What was changed stays: it is on the medium.
+  // Makes the changes permanent: they are on the medium.
   void commit();
-  // The same, and whoever wants to may change the file now.
+  // The same, and releases the file, so that other programs may change it.
   void end();
-  // Makes the file what it was then; without a mark: at the last checkpoint or commit.
+  // Restores the file as it was at the mark; without a mark, at the last checkpoint or commit.
   void undo(const std::optional<Mark>& mark);
-  // The same, unless the file is to be removed, or another one has its name.
+  // undo() to the last checkpoint or commit. Abandons the journal instead for a new file, or if another file has the
+  // name.
   void take_back();
-  // Takes back what was changed since the last checkpoint or commit, and releases the file.
+  // Undoes the changes since the last checkpoint or commit, and releases the file.
   void close();
-  // A new file has its name: it is changed as others are from now on.
+  // To be called when a new file got its name: from now on it is changed as an existing file is.
   void has_name(const std::string& path);
 
-  // Whether what the file holds has changed since the last sync. Of every rank.
+  // True if the contents have changed since the last sync. Known on every rank.
   bool has_changed() const { return has_changed_; }
   void note_changed() { has_changed_ = true; }
   void note_synced() { has_changed_ = false; }
-  // The file is open already, to be read.
+  // Uses a file that was opened for reading before.
   void use(std::unique_ptr<formats::FormatFile> file) { file_ = std::move(file); }
 
  private:
@@ -122,7 +124,7 @@ class FileChanges {
   std::optional<OpenName> open_name_;
   std::unique_ptr<Changes> journal_;
   std::unique_ptr<formats::FormatFile> file_;  // uses journal_
-  std::map<std::string, int64_t> given_room_;  // by variable: the rows that it was given room for
+  std::map<std::string, int64_t> given_room_;  // by variable: the rows for which extend() made room
   bool has_changed_ = false;
 };
 

@@ -158,7 +158,7 @@ TEST_P(FileChangesTest, RoomForChunksIsTakenBackAloneOrStays) {
   EXPECT_EQ(bytes(), with_title);
   write(room.place({4, 6}, chunks));
   room.keep();
-  room.undo();  // of nothing
+  room.undo();  // nothing to undo
   const std::string kept = bytes();
   EXPECT_NE(kept, with_title);
   changes->close();

@@ -1,4 +1,4 @@
-// Work of rank 0 whose result all ranks get: what is found in a file, or changed in it.
+// Runs a function on rank 0 and broadcasts its result, for example to read or change a file's metadata.
 #pragma once
 
 #include <cstddef>
@@ -14,12 +14,12 @@
 
 namespace swath {
 
-// What ranks compare of a call, in words.
+// The question by which ranks check that they make the same call.
 inline Question question_of(const std::string& words) {
   return {hash_text(words), [words] { return words; }};
 }
 
-// Collective. The bytes that `work` returns on rank 0, on all ranks; what it throws is thrown on all.
+// Collective. Calls `work` on rank 0, and returns the resulting bytes on all ranks. If it throws, all ranks throw.
 template <typename Work>
 std::vector<std::byte> on_first_rank(Comm& comm, const std::string& words, const Work& work) {
   std::vector<std::byte> result;
@@ -34,7 +34,7 @@ std::vector<std::byte> on_first_rank(Comm& comm, const std::string& words, const
   return result;
 }
 
-// Collective. The same of work without a result.
+// Collective. The same for a function without a result.
 template <typename Work>
 void do_on_first_rank(Comm& comm, const std::string& words, const Work& work) {
   run_collectively(comm, question_of(words), [&] {

@@ -1,4 +1,4 @@
-// What a new array is in a file: as long as the dimensions that it has there. And what ranks compare of it.
+// Adapts a new array to the dimensions of its file, and describes it as text for comparisons between ranks.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace swath {
 
-// As netCDF has it: along a dimension that grows the array grows, and is as long as that is.
+// As in netCDF: along an unlimited dimension the array can grow, and gets the dimension's current length.
 formats::NewArray fitted(const formats::Contents& contents, formats::NewArray array);
 
-// Equal for equal arrays, and for no others: an argument a line (comm/agreement.h).
+// Different arrays have different texts. Each argument is on a line of its own (comm/agreement.h).
 std::string words_of(const formats::NewArray& array);
 std::string words_of(const formats::Attributes& attributes);
 

@@ -1,4 +1,4 @@
-// One array together with its file: opened, and closed, by one call. Also of formats that hold one array only.
+// One array together with its file, opened and closed by one call. Formats that hold one array only work, too.
 #pragma once
 
 #include <memory>
@@ -21,8 +21,8 @@ struct OneArrayFile {
   void close() { file->close(); }
 };
 
-// Collective. `variable`: its path in the file; none where only one can be meant. Throws as DataFile::open() does, and
-// Error{kArgument} where there is no such variable.
+// Collective. `variable`: its path in the file; none: the file's only array. Throws as DataFile::open() does, and
+// Error{kArgument} if there is no such variable.
 OneArrayFile open(std::shared_ptr<Comm> comm, const std::string& path, const std::optional<std::string>& variable = {},
                   OpenMode mode = OpenMode::kRead, const DataFileOptions& options = {});
 

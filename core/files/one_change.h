@@ -1,4 +1,4 @@
-// One change of an open file after the other.
+// Makes changes of an open file run one at a time.
 #pragma once
 
 #include <mutex>
@@ -8,7 +8,7 @@
 
 namespace swath {
 
-// A change is not interrupted from its first byte to its last: whoever is told to stop stops behind it.
+// An interrupt does not stop a change that has begun; it takes effect after the change.
 class OneChange {
  public:
   explicit OneChange(PerProcess<std::recursive_mutex>& changing) : lock_(changing.get()) {}

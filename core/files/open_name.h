@@ -1,4 +1,5 @@
-// The name by which a file is open, and which file had it then: others may replace the file, or remove it, meanwhile.
+// The name by which a file was opened, with the device and inode that it had then, to detect that another program has
+// replaced or removed the file.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +13,14 @@ class OpenName {
   explicit OpenName(std::string path) : path_(std::move(path)), opened_(now()) {}
 
   const std::string& path() const { return path_; }
-  // Whether another file has the name now, or none. What is open keeps its inode for itself.
+  // True if another file has the name now, or none. The inode of an open file is not reused, so the comparison is
+  // exact.
   bool is_replaced() const { return now() != opened_; }
-  // Throws Error{kStore} with ESTALE where it is. `doing`: "write", "append to".
+  // Throws Error{kStore} with ESTALE if is_replaced(). `doing` is for the message: "write", "append to".
   void refuse_replaced(const std::string& doing) const;
 
  private:
-  using FileNumber = std::pair<uint64_t, uint64_t>;  // device and inode; zeros where no file has the name
+  using FileNumber = std::pair<uint64_t, uint64_t>;  // device and inode; zeros if no file has the name
   FileNumber now() const;
 
   std::string path_;

@@ -1,4 +1,5 @@
-// How far the variables of a file are that grow along an unlimited dimension. Pure: the same on all ranks.
+// Counts the rows of variables that grow along unlimited dimensions. No communication: the counts are the same on all
+// ranks.
 //
 //     Records records(contents);               // t and u along time, which has 5 rows
 //     records.wrote("t", 6);                   // nothing: u has not written its sixth yet
@@ -19,37 +20,36 @@ namespace swath {
 
 class Records {
  public:
-  // All variables of a file are as long as their dimensions: what nobody has written of one that was left behind reads
-  // as the fill value, and counts as written.
+  // At opening, every variable counts as long as its dimension: rows that were never written read as the fill value.
   explicit Records(const formats::Contents& contents);
 
   bool follows(const std::string& variable) const { return growing_.contains(variable); }
-  // Rows that all ranks have written of a variable.
+  // The rows of a variable that are written completely, by all ranks.
   int64_t rows(const std::string& variable) const { return growing_.at(variable).rows; }
   // The path of the dimension that a variable grows along, "ocean/time"; ":ocean/t" where it has no name.
   const std::string& dimension_of(const std::string& variable) const { return growing_.at(variable).dimension; }
-  // Rows of a dimension that every reader sees.
+  // True if no variable grows.
   bool is_empty() const { return growing_.empty(); }
   int64_t length(const std::string& dimension) const { return lengths_.at(dimension).seen; }
 
-  // Counts the rows of a variable, too, and of all others that have its first dimension.
+  // Also counts the rows of this variable, and of all variables with the same first dimension.
   void follow(const formats::Contents& contents, const std::string& variable);
-  // The same of a new variable: append writes the first record that is not synced yet.
+  // The same for a new variable: its first append writes the first record that is not synced yet.
   void begin(const formats::Contents& contents, const std::string& variable);
-  // All variables are as long as their dimensions, for every reader.
+  // To be called at a sync: every reader sees the current lengths from now on.
   void synced();
-  // A variable that has so many rows was written to: none of them is filled any more.
+  // To be called when a variable with `rows` rows was written to: none of these rows may be filled later.
   void has_rows(const std::string& variable, int64_t rows);
-  // A variable has so many rows: the new length of its dimension, where that grows.
+  // To be called when a variable got `rows` rows. Returns the new length of its dimension if that has grown.
   std::optional<int64_t> wrote(const std::string& variable, int64_t rows);
-  // The same without a look at the dimension: rows are taken back, or were filled.
+  // Sets the rows of a variable without checking its dimension: rows were removed, or filled.
   void set_rows(const std::string& variable, int64_t rows);
   void set_length(const std::string& dimension, int64_t rows) { lengths_.at(dimension).seen = rows; }
-  // The dimensions of which some variable has rows that others, or readers, have not, and how many.
+  // Dimensions of which some variable has rows that other variables or readers do not have, and their new lengths.
   std::vector<std::pair<std::string, int64_t>> unfinished() const;
-  // The variables that grow along a dimension.
+  // The variables with this first dimension.
   std::vector<std::string> along(const std::string& dimension) const;
-  // Those of them that have fewer rows.
+  // Those that have fewer than `rows` rows.
   std::vector<std::string> behind(const std::string& dimension, int64_t rows) const;
 
  private:
@@ -58,9 +58,9 @@ class Records {
     int64_t rows = 0;
   };
   struct Length {
-    int64_t seen = 0;    // by every reader
-    int64_t synced = 0;  // when the file was opened, or synced last: what is appended since belongs to the same records
-    std::map<int64_t, int64_t> variables;  // how many have so many rows
+    int64_t seen = 0;                      // rows that every reader sees
+    int64_t synced = 0;                    // rows at the last sync, or at opening
+    std::map<int64_t, int64_t> variables;  // number of variables by number of rows
   };
 
   void add(const std::string& variable, const std::string& dimension, int64_t length);

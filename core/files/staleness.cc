@@ -9,7 +9,7 @@
 namespace swath {
 namespace {
 
-constexpr size_t kNamedMax = 5;  // in the message
+constexpr size_t kNamedMax = 5;  // names in the message
 
 bool is_as_known(const Shape& known, const Shape& now, const std::string& variable, const OwnRows& own) {
   if (known.size() != now.size()) return false;
@@ -27,7 +27,7 @@ Shapes shapes_of(const formats::Contents& contents) {
   return found;
 }
 
-// The path of a dimension of a variable; "" where it has no name, or is not known.
+// The path of a variable's dimension; "" if it has no name, or is unknown.
 std::string OwnRows::dimension_of(const std::string& variable, size_t axis) const {
   if (contents == nullptr) {
     return records != nullptr && axis == 0 && records->follows(variable) ? records->dimension_of(variable) : "";

@@ -34,7 +34,7 @@ Contents with_time() {
   return contents;
 }
 
-// What is said of a file that holds `now`; "" where it may be changed.
+// The error for a file with the shapes `now`; "" if it may be changed.
 std::string refusal(const Shapes& now, const OwnRows& own = {}) {
   try {
     refuse_changed("run.nc", shapes_of(with_time()), now, own);
@@ -59,7 +59,7 @@ TEST(StalenessTest, RowsOfTheHandleItselfAreNoDifference) {
   Records records(contents);
   records.wrote("t", 7);
   OwnRows own{.contents = &contents, .records = &records, .given_room = {{"t", 8}}};
-  // In netCDF-4 all variables along time are as long as the longest one, along whichever dimension.
+  // In netCDF-4 all variables that have the dimension time are as long as the longest one, whichever axis it is.
   EXPECT_EQ(refusal({{"t", {7, 3}}, {"u", {7}}, {"m", {3, 7}}}, own), "");
   EXPECT_EQ(refusal({{"t", {8, 3}}, {"u", {8}}, {"m", {3, 8}}}, own), "");
   EXPECT_NE(refusal({{"t", {9, 3}}, {"u", {7}}, {"m", {3, 7}}}, own), "");

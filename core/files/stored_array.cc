@@ -43,7 +43,7 @@ void StoredArray::fill_rows(int64_t first, int64_t last) {
   Selection rows = select_all(shape);
   rows.front() = {.start = first, .step = 1, .count = last - first, .dropped = false};
   const auto whose = Decomposition::distributed(Distribution(rules, grid), rows, ranks);
-  // It takes no memory: every element is the same one.
+  // Memory strides of zero: one element in memory serves for all elements that are written.
   std::vector<std::byte> fill = fill_;
   LocalMemory memory{.is_packed = false};
   memory.parts = whose.parts(comm().rank(), form->element_bytes());

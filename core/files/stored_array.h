@@ -1,4 +1,4 @@
-// One array of an open file, as it is stored: its elements, and where the file has them now. CollectiveFile makes it.
+// One array of an open file, with the current layout of its elements in the file. CollectiveFile makes it.
 #pragma once
 
 #include <atomic>
@@ -18,10 +18,10 @@ namespace swath {
 class StoredArray : public Array {
  public:
   struct Known {
-    std::string path;                   // in the file: "ocean/t"; "" where the format holds one array without a name
-    bool can_grow = false;              // along its first dimension
-    bool may_get_chunk_places = false;  // coded chunks of it have their places in the file: FileChanges gives them
-    // What the format says of it; null as long as the caller alone knows.
+    std::string path;                   // in the file: "ocean/t"; "" if the format holds one array without a name
+    bool can_grow = false;              // it can grow along its first dimension
+    bool may_get_chunk_places = false;  // the file has a chunk table, and FileChanges allocates chunks in it
+    // The format's description; null if the caller has described the array.
     std::shared_ptr<const formats::Description> description = nullptr;
   };
 
@@ -29,20 +29,20 @@ class StoredArray : public Array {
 
   const std::string& path() const { return known_.path; }
   bool can_grow() const { return known_.can_grow; }
-  // What the format has said of it last; null where the caller alone knows.
+  // The format's latest description; null if the caller has described the array.
   std::shared_ptr<const formats::Description> description() const;
   // How often describe() was called.
   int64_t times_described() const { return times_described_; }
   Shape shape() const { return form()->shape(); }
-  // Whether Swath moves its elements by itself, not by the format's library.
+  // True if Swath transfers the elements itself; false if the format's library does.
   bool is_moved_by_us() const { return has_plans() || chunks() != nullptr; }
 
-  // The format says so from now on. `identity`: see identity_of().
+  // Sets a new description of the format. `identity`: see identity_of().
   Stored describe(formats::Description description, const std::string& identity);
-  // Local, on every rank. The same, in that file: Array::relocate().
+  // Local, called on every rank. The same for an array that has moved, perhaps to another file: Array::relocate().
   void place(formats::Description description, const std::string& identity, std::shared_ptr<File> file);
 
-  // Collective. Writes the fill value to rows [first, last), this rank's part of each.
+  // Collective. Writes the fill value to rows [first, last); each rank writes a part.
   void fill_rows(int64_t first, int64_t last);
 
  private:
