@@ -144,7 +144,7 @@ int give_name(int folder, const std::string& working, const std::string& name, E
   }
   const int error = rename_with(folder, working, name, RENAME_NOREPLACE);
   if (error != ENOSYS) return error;
-  // The same in two steps: a second name, which is refused where it exists, and the first one away.
+  // The same in two steps: adds the new name, which fails if it exists, then removes the old name.
   if (::linkat(folder, working.c_str(), folder, name.c_str(), 0) != 0) return errno;
   return ::unlinkat(folder, working.c_str(), 0) == 0 ? 0 : errno;
 }
@@ -156,7 +156,7 @@ class NewFileName final : public NewName {
   NewFileName(std::string final_path, AtomicFileOptions options)
       : final_path_(std::move(final_path)), options_(std::move(options)) {}
 
-  // Sets options.working_path; what is not atomic takes the place of the old one, which is set aside.
+  // Sets options.working_path. If it is not atomic, renames the old file first, and writes under the final name.
   static std::unique_ptr<NewName> begin(const std::string& path, const std::string& final_path,
                                         AtomicFileOptions& options) {
     if (!options.is_folder && is_folder(final_path)) fail(path, "it is a directory", EISDIR);

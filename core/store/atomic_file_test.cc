@@ -74,7 +74,7 @@ TEST_F(AtomicFileTest, ANameThatIsTakenIsRefusedAtTheBeginningAndAtTheEnd) {
   EXPECT_EQ(early.os_error(), EEXIST);
   EXPECT_NE(std::string(early.what()).find("overwrite=True"), std::string::npos);
   EXPECT_EQ(text(at("a")), "theirs");
-  fs::create_symlink("nothing", at("link"));  // a name is taken by a link to nothing, too
+  fs::create_symlink("nothing", at("link"));  // a link to nothing also counts as an existing name
   EXPECT_EQ(error_of([&] { AtomicFile(at("link"), {}); }).os_error(), EEXIST);
 }
 
@@ -92,7 +92,7 @@ TEST_F(AtomicFileTest, ASymbolicLinkGoesOnBeingOne) {
   fs::create_directory(at("elsewhere"));
   fs::create_symlink("elsewhere/real", at("link"));
   fs::create_symlink("link", at("link-to-link"));
-  for (const std::string expected : {"first", "second"}) {  // what it leads to is there the second time only
+  for (const std::string expected : {"first", "second"}) {  // the link's target exists the second time only
     AtomicFile file(at("link-to-link"), {.overwrite = true});
     EXPECT_EQ(fs::path(file.working_path()).parent_path(), fs::canonical(at("elsewhere")));
     write(file.working_path(), expected);
@@ -237,7 +237,7 @@ TEST_F(AtomicFileTest, AForkedChildRemovesNothing) {
 
 // ---- Killed ---------------------------------------------------------------------------------------------------------
 
-// From now on this process is one whose kernel, or file system, has no renameat2.
+// From now on renameat2 fails in this process, as on kernels and file systems without it.
 void refuse_renameat2() {
   sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_renameat2, 0, 1),
                         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
@@ -294,7 +294,7 @@ TEST_P(AtomicFileKilled, LeavesTheOldOneOrTheWholeNewOneWhereverItWas) {
   const auto calls = trace([&] { create(); }, SIZE_MAX);
   if (!calls) GTEST_SKIP() << "this process may trace no other";
   ASSERT_EQ(found(), "new") << "not killed";
-  // Where names cannot be exchanged there is none for a moment, and the old folder is beside it.
+  // If names cannot be exchanged, the name is missing for a moment, and the old folder has another name.
   const bool may_be_none = !GetParam().has_old || (GetParam().is_folder && !GetParam().has_renameat2);
   std::set<std::string> all_found;
   for (size_t call = 0; call <= calls->size(); ++call) {
@@ -308,7 +308,7 @@ TEST_P(AtomicFileKilled, LeavesTheOldOneOrTheWholeNewOneWhereverItWas) {
       if (name != "a" && found().empty() && GetParam().has_old) EXPECT_FALSE(fs::is_empty(at(name)));
     }
     AtomicFile next(at("a"),
-                    {.overwrite = true, .is_folder = GetParam().is_folder});  // what is left is in nobody's way
+                    {.overwrite = true, .is_folder = GetParam().is_folder});  // remains do not disturb later files
     GetParam().is_folder ? write_folder(next.working_path(), "next") : write(next.working_path(), "next");
     next.complete();
     EXPECT_EQ(found(), "next");

@@ -34,7 +34,7 @@ void Background::start(std::function<void()> job) {
 void Background::wait() {
   if (!busy_) return;
   std::unique_lock guard(mutex_);
-  // Asked before each wait: of many short jobs none is waited for for long.
+  // Checks for an interrupt before each wait: with many short jobs no single wait is long.
   for (bool is_done = false; is_interruptible() && !is_done; is_done = wait_a_while(guard)) {
     guard.unlock();
     try {

@@ -25,8 +25,9 @@ std::array<Mapped, 256> mapped;
 struct sigaction handler_before;
 std::atomic<int> passed_on{0};
 
-// Zeros in place of a page of ours that could not be had. Whatever else it is goes to the handler that was there
-// before, when the instruction is tried again: once, for that one may hand it back to us.
+// For an address in a mapped view, maps a page of zeros there. For any other address, reinstalls the previous handler,
+// which runs when the instruction is repeated. The second time the default action ends the process, since the previous
+// handler may have called this one again.
 void on_bus_error(int signal, siginfo_t* info, void* /*context*/) {
   const int error = errno;
   const auto address = reinterpret_cast<uintptr_t>(info->si_addr);
@@ -45,7 +46,7 @@ void on_bus_error(int signal, siginfo_t* info, void* /*context*/) {
   errno = error;
 }
 
-// Other code (Python's faulthandler, for example) may have replaced the handler since.
+// Called for each map: other code (Python's faulthandler, for example) may have replaced the handler.
 void install_handler() {
   static std::mutex mutex;
   const std::scoped_lock guard(mutex);

@@ -27,7 +27,7 @@ class CachedViewTest : public ::testing::Test {
     ASSERT_NE(view, nullptr);
   }
 
-  // What is seen of [offset, offset + count); nothing where it is not to be seen.
+  // The bytes [offset, offset + count) in the view; nullopt if the view does not show them.
   std::optional<Bytes> seen(int64_t offset, int64_t count) {
     Bytes found;
     const bool is_seen =
@@ -64,7 +64,7 @@ TEST_F(CachedViewTest, ShowsNothingBehindTheEndOfTheFile) {
   EXPECT_EQ(counters.read_requests, 0);
 }
 
-// The page stays, and is zeros from there on: no signal tells of it.
+// The page stays mapped, with zeros behind the cut: no signal is raised.
 TEST_F(CachedViewTest, ShowsNothingOfAPageThatWasCutWhileItWasLookedAt) {
   ASSERT_TRUE(seen(0, 40 * kPage));
   Bytes found;
@@ -117,13 +117,13 @@ TEST_F(CachedViewTest, AFileThatIsCutShortMeanwhileIsNoEndOfTheProcess) {
   EXPECT_FALSE(view->map_cached(0, 40 * kPage, cut_and_use, counters));
   EXPECT_EQ(zeros, 30);
   EXPECT_EQ(counters.read_requests, 0);
-  // What was cut off is told by reading it; nothing more is shown of a file that changes like that.
+  // Reading the missing bytes gives the error. The broken view shows nothing of the file any more.
   EXPECT_FALSE(seen(0, kPage));
   Bytes wanted(40 * kPage);
   const Transfer batch[] = {transfer_of(0, wanted)};
   const Error error = error_of([&] { engine->transfer(Direction::kRead, batch, counters); });
   EXPECT_EQ(error.kind(), ErrorKind::kStore);
-  // A view of its own of the file as it is now.
+  // A new view shows the file as it is now.
   view = engine->cached_view();
   EXPECT_EQ(seen(0, 10 * kPage), Bytes(bytes.begin(), bytes.begin() + 10 * kPage));
 }

@@ -13,8 +13,8 @@ int64_t Engine::read_to_end(const Transfer& piece, Counters& counters) {
   return stored.bytes;
 }
 
-// Under a lock on the range. Also without holes: another one's range may hold our bytes among its holes, and would
-// write them back as they were before. Then others may write there, and where they are expected they share the lock.
+// Holds a lock on the range, even without holes: an update by another writer may cover these bytes, and would write
+// back their old values. Without holes a shared lock is enough: other writers may write to other bytes.
 void Engine::update(const Transfer& image, bool has_holes, const std::function<void(std::byte*)>& fill_in,
                     Counters& counters) {
   std::unique_ptr<RangeLock> held;

@@ -1,4 +1,4 @@
-// What the contract suite of engines needs: an engine of each kind, on a file of its own store.
+// Fixtures of the engines' contract suite: an engine of each kind, on a file of its store.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -53,7 +53,7 @@ class EngineContract : public testing::TestWithParam<std::string> {
     auto engine = open_engine(file.path(), mode, options, &reason);
     if (!reason.empty()) fell_back = reason;
     if (!throttled) return engine;
-    tokens->enter();  // another stream: else there is nobody to take turns with
+    tokens->enter();  // another stream: a single stream would not be throttled
     ThrottleOptions one_at_a_time;
     one_at_a_time.reads = one_at_a_time.writes = StreamLimit::fixed(1);
     return std::make_unique<ThrottledEngine>(std::move(engine), tokens, one_at_a_time);
@@ -62,7 +62,7 @@ class EngineContract : public testing::TestWithParam<std::string> {
     if (!fell_back.empty()) GTEST_SKIP() << fell_back;
   }
 
-  // Of a pool operations on objects are counted, which rados/engine_test.cc and the plans' tests look at.
+  // In a pool, the counters count operations on objects; rados/engine_test.cc and the plans' tests check these.
   void expect_requests(int64_t counted, int64_t expected) const {
     if (in_pool) {
       EXPECT_GT(counted, 0);

@@ -1,4 +1,4 @@
-// What every engine with a real file promises, one in a Ceph pool too (where there is a cluster: make rados-test).
+// The contract of every engine with a real file, including files in a Ceph pool (needs a cluster: make rados-test).
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -24,7 +24,7 @@ INSTANTIATE_TEST_SUITE_P(Engines, EngineContract,
                                          "throttled", "skeleton", "rados:65536,4,4194304", "rados:1000,3,4000"),
                          [](const testing::TestParamInfo<std::string>& param) {
                            std::string name = param.param;
-                           if (name.starts_with("rados")) name[0] = 'R';  // found beside rados/engine_test.cc's
+                           if (name.starts_with("rados")) name[0] = 'R';  // near rados/engine_test.cc's
                            std::replace(name.begin(), name.end(), ',', 'x');
                            std::erase_if(name, [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); });
                            return name;
@@ -57,7 +57,7 @@ TEST_P(EngineContract, ScatteredTransfersInAnyOrderReachTheirPlacesAndNothingEls
   expect_requests(counters.read_requests, static_cast<int64_t>(batch.size()));
 }
 
-// A view of blocks of 3 and 5 bytes, to memory that goes backwards; but the part of it that lies in [200, 900).
+// A view of blocks of 3 and 5 bytes, with a negative stride in memory; only its part in [200, 900) is transferred.
 TEST_P(EngineContract, StructuredTransfersMoveWhatTheRegionsSayInBatchesThatAreCounted) {
   const std::vector<int64_t> displacements{0, 10};
   const Nest blocks = Nest::blocks(displacements, std::vector<int64_t>{3, 5});
@@ -113,7 +113,7 @@ TEST(StructuredTransfers, AreBrokenWhereTheFaultIs) {
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("at 500"), std::string::npos) << error.what();
   }
-  EXPECT_EQ(counters.read_bytes, 75);  // of the 25 before it
+  EXPECT_EQ(counters.read_bytes, 75);  // plus the 25 before it
 }
 
 TEST_P(EngineContract, NeighboursThatAbutInTheFileAreOneRequest) {
@@ -168,7 +168,7 @@ TEST_P(EngineContract, WhatIsWrittenBehindReachesItsPlaceAndNothingElse) {
     engine->wait(counters);
     engine->sync();
     EXPECT_EQ(file.contents(), expected);
-    const bool as_asked = !GetParam().starts_with("model") && GetParam() != "throttled";  // those have bounds of theirs
+    const bool as_asked = !GetParam().starts_with("model") && GetParam() != "throttled";  // these have their own limits
     const int64_t parts = wanted ? ceil_div(std::ssize(written), kWriteBehindBytes) : 1;
     if (as_asked) expect_requests(counters.write_requests - before, 2 * parts);
   }
@@ -225,7 +225,7 @@ TEST_P(EngineContract, AnErrorInALargeBatchLeavesTheEngineUsable) {
   batch.insert(batch.begin(), transfer_of(5000, beyond));
   counters = {};
   EXPECT_EQ(error_of([&] { engine->transfer(Direction::kRead, batch, counters); }).kind(), ErrorKind::kStore);
-  EXPECT_LE(counters.read_requests, 16);  // what was in flight, and nothing after it
+  EXPECT_LE(counters.read_requests, 16);  // only the requests in flight were completed
   batch.erase(batch.begin());
   engine->transfer(Direction::kRead, batch, counters);
   EXPECT_EQ(pieces[299][0], counting_bytes(1000)[897]);
@@ -247,7 +247,7 @@ TEST_P(EngineContract, ABackgroundBatchDoesWhatTransferDoes) {
   for (size_t i = 0; i < pieces.size(); ++i) {
     ASSERT_TRUE(std::equal(pieces[i].begin(), pieces[i].end(), whole.begin() + static_cast<int64_t>(i) * 60)) << i;
   }
-  engine->wait(counters);  // none under way: nothing to wait for
+  engine->wait(counters);  // no batch is running: returns at once
   EXPECT_EQ(counters.read_bytes, 2100);
 }
 
@@ -381,7 +381,7 @@ TEST_P(EngineContract, CachedPartTellsWhatTheKernelHoldsFromWhatItMustFetch) {
   if (!engine->cached_part(0, 1)) GTEST_SKIP() << "this kernel or file system has no cachestat";
   EXPECT_EQ(engine->cached_part(4095, 2), 1);
   EXPECT_EQ(engine->cached_part(0, 512 << 10), 1);
-  EXPECT_EQ(engine->cached_part(900'000, 1), 0);  // a hole that nobody has read
+  EXPECT_EQ(engine->cached_part(900'000, 1), 0);  // a hole that was never read
   EXPECT_EQ(engine->cached_part(900'000, 0), 1);
   EXPECT_EQ(engine->cached_part(0, 1 << 20), 0.5);
 }
@@ -459,7 +459,7 @@ TEST_P(EngineContract, WhatCannotBeOpenedIsAnErrorWithThePath) {
   EXPECT_EQ(text(OpenMode::kRead), "open " + file.path() + " for reading: Is a directory");
   std::filesystem::remove(file.path());
   ASSERT_EQ(::mkfifo(file.path().c_str(), 0600), 0);
-  for (const OpenMode mode : {OpenMode::kRead, OpenMode::kReadWrite}) {  // nobody writes into it, ever
+  for (const OpenMode mode : {OpenMode::kRead, OpenMode::kReadWrite}) {  // no test writes to this file
     EXPECT_NE(text(mode).find("expected a regular file or a block device"), std::string::npos);
   }
 }

@@ -1,4 +1,4 @@
-// What every engine promises of locks on ranges of a file.
+// The contract of every engine for locks on file ranges.
 #include <fcntl.h>
 #include <pthread.h>
 
@@ -32,7 +32,7 @@ TEST_P(EngineContract, AHeldRangeMakesAnotherEngineWaitAndOthersNot) {
   held.reset();
   waiter.join();
   EXPECT_TRUE(got);
-  holder->lock(0, 200);  // the waiter let go
+  holder->lock(0, 200);  // the waiting engine released its lock
 }
 
 TEST_P(EngineContract, WhoSharesARangeKeepsThoseAwayWhoWantItAlone) {

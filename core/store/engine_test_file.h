@@ -1,4 +1,4 @@
-// What the engine tests share: a file of their own, and batches over memory that is easy to compare.
+// Shared by the engine tests: a temporary file, and memory contents that are easy to compare.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ inline Bytes counting_bytes(size_t count, int first = 1) {
   return bytes;
 }
 
-// A folder that goes away with the test.
+// A temporary folder, removed after the test.
 class EngineTestFile {
  public:
   EngineTestFile() {
@@ -65,7 +65,7 @@ Error error_of(Action action) {
   return Error(ErrorKind::kNone, "nothing was thrown");
 }
 
-// Tests over engines by their names: each a faulty one, whose rules may break nothing.
+// Tests with engines by name; each is a fault engine, with rules that may be empty.
 class FaultyEngineTest : public ::testing::TestWithParam<std::string> {
  protected:
   std::unique_ptr<Engine> open(const std::string& rules = "", OpenMode mode = OpenMode::kReadWrite) {

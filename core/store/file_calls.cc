@@ -29,7 +29,7 @@ namespace fs = std::filesystem;
 constexpr int64_t kCallBytesMax = int64_t{1} << 30;  // Linux moves less than 2 GiB in a call
 constexpr int kLinksMax = 40;                        // as Linux itself
 
-// Calls again while signals end it, and returns what the call returns.
+// Repeats the call after signals, and returns its result.
 template <typename SystemCall>
 auto repeated(SystemCall call) {
   while (true) {
@@ -182,7 +182,7 @@ void unlock(int descriptor) noexcept {
 }
 
 std::string real_path(const std::string& path) {
-  // A path that is there is resolved by the system; of others the last name that is there is looked for.
+  // The system resolves an existing path. For another path, the existing components are resolved, and the rest is kept.
   std::error_code ignored;
   fs::path at = fs::absolute(path, ignored);
   for (int links = 0; links < kLinksMax && fs::is_symlink(at, ignored); ++links) {

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kNanoseconds = 1'000'000'000;
 
-// None where the system does not tell when files were made.
+// Nullopt if the file system does not report creation times.
 std::optional<FileIdentity> identity_with_birth(int folder, const char* path, int flags) {
   struct statx found = {};
   if (::statx(folder, path, flags, STATX_INO | STATX_BTIME, &found) != 0) return std::nullopt;

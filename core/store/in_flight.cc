@@ -67,7 +67,7 @@ void InFlight::complete_first(Lane& lane) {
   first->complete(counters_);
 }
 
-// Where the one that began before all others is: there is one.
+// The lane of the operation that began first. Requires an operation in flight.
 InFlight::Lane& InFlight::lane_begun_first() {
   Lane* found = nullptr;
   for (auto& [server, lane] : lanes_) {

@@ -52,7 +52,7 @@ TEST(InFlight, WhatIsAnsweredIsSettledWhenTheNextBegins) {
   InFlight flight(16, nullptr, counters);
   flight.begin(std::make_unique<FakeOperation>(flight.arrival(), server, 0,
                                                FakeOperation::Options{.target = "the first", .completed = &completed}));
-  for (int number = 1; completed.empty() && number < 1000; ++number) {  // it is told of after it is counted
+  for (int number = 1; completed.empty() && number < 1000; ++number) {  // the notification comes after the count
     flight.begin(std::make_unique<FakeOperation>(flight.arrival(), server, number, FakeOperation::Options()));
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }

@@ -1,4 +1,4 @@
-// Engines that are told to stop: nothing is left under way, and the same engine goes on afterwards.
+// Interrupted engines: no request stays in flight, and the engine can be used afterwards.
 #include <sys/wait.h>
 
 #include <atomic>
@@ -42,7 +42,7 @@ TEST_P(InterruptedEngine, ACallMovesNoMoreThanWhatTakesAMomentAndTheRequestIsOne
   }
   EXPECT_EQ(file.contents(), bytes);
   auto whole = open("read@1=EIO");
-  move(*whole, Direction::kRead, 0, seen);  // nobody could stop it: there is no second call
+  move(*whole, Direction::kRead, 0, seen);  // it cannot be interrupted: there is no second call
 }
 
 TEST_P(InterruptedEngine, ASignalDuringACallIsLookedAtAtOnce) {
@@ -60,7 +60,7 @@ TEST_P(InterruptedEngine, ASignalDuringACallIsLookedAtAtOnce) {
   EXPECT_EQ(file.contents(), bytes);
   const InterruptScope scope([] { return false; });
   engine->lock(0, 5);
-  engine->lock(0, 5);  // a signal that is none of ours is survived
+  engine->lock(0, 5);  // other signals do not interrupt it
 }
 
 TEST_P(InterruptedEngine, ALongBatchEndsInTheMiddleAndTheEngineGoesOn) {
@@ -118,7 +118,7 @@ TEST_F(LockWait, ThatTakesTooLongNamesFileRangeHolderAndWhatToDo) {
   EXPECT_TRUE(text.starts_with("lock " + file.path() + " [15, 100): ")) << text;
   EXPECT_NE(text.find("process " + std::to_string(::getpid()) + " (this one)"), std::string::npos) << text;
   EXPECT_NE(text.find("lock_timeout"), std::string::npos) << text;
-  waiter->lock(20, 100);  // which nobody has
+  waiter->lock(20, 100);  // a range that is not locked
   held.reset();
   waiter->lock(15, 100);
 }

@@ -69,7 +69,7 @@ bool is_locked_through(const std::string& fdinfo, const Range& range) {
   return false;
 }
 
-// Of the processes that this one may look at.
+// Searches the processes that this one may inspect.
 struct Seen {
   std::set<int64_t> lock_it;
   std::set<int64_t> have_it_open;

@@ -33,13 +33,13 @@ void check_options(const EngineOptions& options) {
   }
 }
 
-// A rule of faults, where the name is "fault" or "fault:…"; else null.
+// The faults of an engine named "fault" or "fault:…"; else null.
 std::unique_ptr<Faults> faults_of(const std::string& engine) {
   if (engine == "fault") return Faults::parse("");
   return engine.starts_with("fault:") ? Faults::parse(engine.substr(6)) : nullptr;
 }
 
-// How a file is opened, once it is known which faults it has (null: none).
+// Opens the file with these faults (null: none).
 using OpenIt = std::function<std::shared_ptr<OpenFile>(std::unique_ptr<Faults> faults)>;
 
 MakeEngine make_engines(const std::string& path, OpenMode mode, const EngineOptions& options, const OpenIt& open_it) {
@@ -75,7 +75,7 @@ MakeEngine make_engines(const std::string& path, OpenMode mode, const EngineOpti
   };
 }
 
-// A file in a pool. What moves the bytes of files cannot move its own.
+// Engines for a file in a pool; engines for local files cannot access it.
 MakeEngine make_rados_engines(const std::string& path, OpenMode mode, const EngineOptions& options) {
   check_options(options);
   if (options.engine != "auto" && options.engine != "rados") {

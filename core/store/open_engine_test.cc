@@ -1,4 +1,4 @@
-// Engines by their names, and what is asked of the system when a file is opened.
+// Engines by name, and the system calls at opening a file.
 #include <fcntl.h>
 
 #include <climits>

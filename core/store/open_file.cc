@@ -81,8 +81,9 @@ int set_lock(int descriptor, int command, short type, int64_t begin, int64_t end
 
 constexpr double kLockPauseSecondsMin = 50e-6;
 constexpr double kLockPauseSecondsMax = 20e-3;
-// While it may still be another rank that fills in a window. Who sleeps longer than others finds it taken again and
-// again: 4 processes that write 512 KiB each in turn took twice as long as by the kernel's queue with longer pauses.
+// The maximum pause in the first second, when the holder may be another rank that writes a window. A process with
+// longer pauses than the others keeps losing the lock: with longer pauses, 4 processes that wrote 512 KiB in turn took
+// twice as long as with the kernel's queue.
 constexpr double kLockPauseSecondsAtFirst = 1e-3;
 constexpr double kLockAtFirstSeconds = 1;
 constexpr double kLockToldAfterSeconds = 3;
@@ -283,7 +284,8 @@ std::optional<double> OpenFile::cached_part(int64_t offset, int64_t bytes) const
   constexpr int64_t kSpotBytes = int64_t{64} << 10;
   constexpr int64_t kSpots = 16;
   if (bytes <= 0) return 1;
-  // The kernel looks at every folio: of small ones, with cold caches, 4 MiB take 100 us, and a large file milliseconds.
+  // The kernel checks every folio: with small folios and cold caches, 4 MiB take 100 us, and a large file takes
+  // milliseconds.
   const int64_t spots = bytes > kSpots * kSpotBytes ? kSpots : 1;
   const int64_t spot_bytes = spots > 1 ? kSpotBytes : bytes;
   double found = 0;
@@ -364,7 +366,7 @@ OpenFile::Attempt OpenFile::try_lock(Range range, LockKind kind, Faults* faults)
 OpenFile::Attempt OpenFile::try_end_leases(Range range) {
   const int error = lease_.end_leases(descriptor());
   if (error == EAGAIN) return {};
-  const bool has_none = error == EINVAL || error == EOVERFLOW;  // no lock may be so far behind the data: nor a lease
+  const bool has_none = error == EINVAL || error == EOVERFLOW;  // no locks at such offsets: no leases
   if (error != 0 && !has_none) fail_lock(range, error);
   return {true, nullptr};
 }
@@ -380,7 +382,7 @@ std::unique_ptr<RangeLock> OpenFile::lock(int64_t begin, int64_t end) {
 std::unique_ptr<RangeLock> OpenFile::lock_shared(int64_t begin, int64_t end) {
   if (!other_writers_) return nullptr;
   check_range(path_, begin, end);
-  // In a simulation a waiting rank would not wait for the thread that gives leases back.
+  // No leases in a simulation: simulated time does not wait for the thread that gives leases back.
   const bool is_leased = !clock_of_thread().simulated() && lease_.enter(descriptor());
   if (is_leased) return std::make_unique<LeasedWrite>(shared_from_this(), lease_);
   return lock_range({begin, end}, LockKind::kShared);

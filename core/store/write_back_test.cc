@@ -24,13 +24,13 @@ class WriteBack : public testing::Test {
     file_ = Descriptor(::open(path_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
     ASSERT_TRUE(file_.is_open());
     const std::string bytes(page_, 'x');
-    for (int64_t page = 0; page < kPages; ++page) {  // one by one: a long write makes folios that are kept as a whole
+    for (int64_t page = 0; page < kPages; ++page) {  // single pages: one long write makes large folios
       ASSERT_EQ(::pwrite(file_.get(), bytes.data(), bytes.size(), page * page_), page_);
     }
   }
   void TearDown() override { std::filesystem::remove(path_); }
 
-  // Which pages of the file are in the page cache.
+  // For each page of the file, if it is in the page cache.
   std::vector<unsigned char> cached() const {
     const size_t bytes = kPages * page_;
     void* mapped = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, file_.get(), 0);
@@ -40,7 +40,7 @@ class WriteBack : public testing::Test {
     for (auto& page : pages) page &= 1;
     return pages;
   }
-  // A file system in memory keeps what no device has.
+  // False on a file system in memory, whose pages cannot be dropped.
   bool forgets() const {
     finish_write_back(path_, 0, 0);
     forget_cached(path_, 0, 0);

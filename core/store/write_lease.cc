@@ -87,7 +87,7 @@ class WriteLease::State : public std::enable_shared_from_this<State> {
     kEnding,  // writes that began under the lease are in progress; the last of them gives it back
     kClosed,
   };
-  static constexpr int64_t kLeased = 1;    // of writes_: further writes may begin under the lease
+  static constexpr int64_t kLeased = 1;    // flag in writes_: further writes may begin under the lease
   static constexpr int64_t kOneWrite = 2;  // added for each write in progress
 
   int try_take(int descriptor) const;

@@ -1,4 +1,4 @@
-// Writers that take no locks until somebody fills in holes, and what happens when somebody does.
+// Writers that take no locks until a process fills holes, and the change to range locks then.
 #include "store/write_lease.h"
 
 #include <fcntl.h>
@@ -35,7 +35,7 @@ class WriteLeaseTest : public testing::Test {
     return open_engine(file.path(), OpenMode::kReadWrite, options);
   }
 
-  // Whether somebody else than `descriptor` has a lock of any kind on the range.
+  // True if a file description other than that of `descriptor` has any lock on the range.
   static bool is_locked(const Descriptor& descriptor, int64_t begin, int64_t bytes) {
     struct flock range = {};
     range.l_type = F_WRLCK;
@@ -49,7 +49,7 @@ class WriteLeaseTest : public testing::Test {
   bool is_data_locked() const { return is_locked(look(), 0, kBytes); }
   bool is_leased() const { return is_locked(look(), WriteLease::kLeaseByte, 1); }
 
-  // Waits for what happens without us; false where it does not in a long time.
+  // Waits until the condition becomes true in the background; false after a long time.
   template <typename Condition>
   static bool comes_true(const Condition& condition) {
     const auto begin = std::chrono::steady_clock::now();
@@ -64,7 +64,7 @@ class WriteLeaseTest : public testing::Test {
 };
 
 TEST_F(WriteLeaseTest, AThousandWritesTakeNoLockOnTheirRanges) {
-  auto engine = open("fault:lock@0=EIO");  // the first range lock that anybody asks for
+  auto engine = open("fault:lock@0=EIO");  // the first range lock that is requested
   for (int i = 0; i < 1000; ++i) {
     const auto held = engine->lock_shared(0, 10);
     ASSERT_NE(held, nullptr);
@@ -224,15 +224,15 @@ TEST_F(WriteLeaseTest, AKilledWriterLeavesNoLease) {
   for (const int end : pipe) ::close(end);
 }
 
-// Each of several writers has every so many-th byte, and writes it again and again; one after the other begins to fill
-// in holes around its own. What each of them wrote before must be there whenever it looks.
+// Several writers share the bytes cyclically, and each writes its own bytes again and again. One after another begins
+// to fill the holes around its bytes. Each must always find the bytes that it wrote last.
 class WritersIntoEachOthersGaps {
  public:
   explicit WritersIntoEachOthersGaps(int writers) : writers_(writers) {}
 
   static constexpr size_t kBytes = 240;
 
-  // How many bytes of this writer were lost.
+  // The number of lost bytes of this writer.
   int64_t write(Engine& engine, int writer, unsigned seed) const {
     std::mt19937 random(seed + static_cast<unsigned>(writer));
     const int begins_to_fill_at = static_cast<int>(random() % (uint64_t{2} * kRounds));  // half of them never do

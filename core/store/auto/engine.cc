@@ -5,7 +5,7 @@
 namespace swath {
 namespace {
 
-// Fewer requests than this at a time leave a ring nothing to overlap.
+// With fewer requests than this, a ring has nothing to overlap.
 constexpr size_t kRequestsWorthARing = 8;
 
 }  // namespace
@@ -35,7 +35,7 @@ std::unique_ptr<CachedView> AutoEngine::cached_view() {
   return capabilities().shows_cache ? std::make_unique<CachedView>(file_) : nullptr;
 }
 
-// Asked of three places of the batch only: the kernel's answer costs about as much as a small read.
+// Checks three offsets of the batch only: asking the kernel costs about as much as a small read.
 bool AutoEngine::waits_for_device(std::span<const Transfer> batch) const {
   if (batch.size() < kRequestsWorthARing || uring_refused_) return false;
   for (const Transfer& probe : {batch.front(), batch[batch.size() / 2], batch.back()}) {

@@ -1,13 +1,13 @@
 // Breaks a chosen request on purpose, for tests.
 //
-// The engine is the real one, posix or uring; a fault takes the place of what the kernel would have answered, so that
-// the loops under test are the ones that run in production.
+// The engine is the real one, posix or uring. A fault replaces the kernel's result of a request, so that the tested
+// loops are those used in production.
 //
 //   fault:RULE,RULE,…[,engine=uring]     no rule: nothing breaks
-//   RULE = pairs                         each attempt of a read waits until one of another thread has come, too: who
-//                                        keeps threads from reading at once gets ETIMEDOUT after ten seconds
+//   RULE = pairs                         each attempt of a read waits for an attempt of another thread: if threads do
+//                                        not read concurrently, it fails with ETIMEDOUT after ten seconds
 //   RULE = STEP@N=WHAT                   STEP: read, write, lock, sync, resize; N counts the attempts of that
-//                                        step since the file was opened, from 0, continuations and retries included
+//                                        step since the file was opened, from 0, including continuations and retries
 //   WHAT = an errno name                 the attempt fails: EIO, ENOSPC, …; EINTR and EAGAIN must be survived
 //        | short                         (read, write) half of the bytes are moved, then the rest properly
 //        | short+ERRNO                   half of the bytes are moved, then the continuation fails
@@ -32,10 +32,10 @@ namespace swath {
 
 enum class Step { kRead, kWrite, kLock, kSync, kResize };
 
-// Where threads meet by twos.
+// Makes threads wait for each other in pairs.
 class Pairs {
  public:
-  // Waits for another thread to come; false where none does in time.
+  // Waits for another thread to call it; false if none does in time.
   bool meet();
 
  private:
@@ -49,14 +49,14 @@ class Faults {
   // `rules` is what follows "fault:". Throws Error{kArgument} with the grammar.
   static std::unique_ptr<Faults> parse(const std::string& rules);
 
-  // The engine that is to be broken: "posix" or "uring".
+  // The engine that gets the faults: "posix" or "uring".
   const std::string& engine() const { return engine_; }
 
-  // Before each attempt of a request: how many of its bytes may be moved, or a negative errno that takes the place of
-  // the attempt's result. Any thread may ask.
+  // To be called before each attempt of a request. Returns the number of bytes that it may move, or a negative errno as
+  // the result of the attempt. Any thread may call it.
   int64_t admit(Direction direction, FileRequest& request);
 
-  // Before each attempt of another step: 0, or the errno value that it fails with.
+  // To be called before each attempt of another step. Returns 0, or the errno value that the attempt fails with.
   int error_at(Step step);
 
  private:
@@ -64,14 +64,14 @@ class Faults {
     Step step;
     int64_t attempt;
     bool is_short;
-    int error;  // 0 where the rule is only short
+    int error;  // 0 if the rule only shortens
   };
 
   void add_rule(const std::string& text);
   const Rule* rule_for_next(Step step);
 
   std::string engine_ = "posix";
-  std::unique_ptr<Pairs> pairs_;  // null: a read waits for nobody
+  std::unique_ptr<Pairs> pairs_;  // null: reads do not wait
   std::vector<Rule> rules_;
   std::array<std::atomic<int64_t>, 5> attempts_ = {};  // by Step
 };

@@ -1,4 +1,4 @@
-// Each way of breaking a request, on both engines: what must be survived is, and what must be told is told exactly.
+// Each kind of fault, on both engines: retried errors are survived, and other errors are reported exactly.
 #include "store/fault/fault.h"
 
 #include "store/engine_test_file.h"

@@ -16,11 +16,11 @@ namespace {
 
 FileKey key_of(const OpenFile& file) {
   struct stat status = {};
-  ::fstat(file.descriptor(), &status);  // of a descriptor that is open it does not fail
+  ::fstat(file.descriptor(), &status);  // does not fail for an open descriptor
   return {status.st_dev, status.st_ino};
 }
 
-// 0 where the file system does not know.
+// 0 if the file system does not report it.
 int64_t birth_time(const OpenFile& file) { return FileIdentity::of(file.descriptor()).born.value_or(0); }
 
 std::vector<Transfer> transfers_of(const FileRequest& request) {
@@ -83,7 +83,7 @@ void ModelEngine::start(Direction direction, std::span<const Transfer> batch) {
 }
 
 void ModelEngine::wait(Counters& counters) {
-  struct AddAlways {  // what was moved before an error was moved all the same
+  struct AddAlways {  // bytes moved before an error count, too
     Counters& to;
     Counters& from;
     ~AddAlways() { to += std::exchange(from, {}); }

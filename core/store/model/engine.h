@@ -2,11 +2,11 @@
 // request, and the thread sleeps until then on its own clock. In a simulation (comm/simulated.h) this takes no real
 // time.
 //
-//   model:PRESET          the disk that is called as its preset (model/presets.h)
-//   model:PRESET@NAME     the disk NAME, made of that preset by whoever names it first
+//   model:PRESET          the disk with the preset's name (model/presets.h)
+//   model:PRESET@NAME     the disk NAME; its first use creates it from the preset
 //
-// All files of a process that were opened with one name lie on one disk. It sees requests of the preset's size, one
-// after another of each thread, so that streams interleave on it as on a real one. Nothing is ever cached.
+// All files that a process opens with the same disk name are on one disk. The disk gets requests of the preset's size,
+// one at a time from each thread, so that streams interleave as on a real disk. Nothing is ever cached.
 #pragma once
 
 #include <memory>
@@ -31,7 +31,7 @@ class ModelEngine : public FileEngine {
 
   // "modelled disk p690-raid5".
   std::string name() const override { return "modelled disk " + disk_->parameters().name; }
-  // It reports that nothing is cached, whatever the kernel says.
+  // Reports that nothing is cached, independent of the page cache.
   Capabilities capabilities() const override;
   void transfer(Direction direction, std::span<const Transfer> batch, Counters& counters) override;
   // In a simulation only the ranks' threads can wait: wait() carries out the batch.
@@ -56,10 +56,10 @@ class ModelEngine : public FileEngine {
   Background background_;  // last, so that its thread ends before what it uses
 };
 
-// Makes a file known to the disk that was just created: its inode may have been another file's.
+// Tells the disk that a file was just created: its inode number may have belonged to another file.
 void add_new_file(const OpenFile& file, ModelledDisk& disk);
 
-// The disk that "PRESET" or "PRESET@NAME" tells of. Throws kArgument with the presets that there are.
+// The disk named by "PRESET" or "PRESET@NAME". Throws Error{kArgument} with a list of the presets.
 std::shared_ptr<ModelledDisk> modelled_disk_of(const std::string& rule);
 
 }  // namespace swath

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kMiB = 1 << 20;
 
-// A disk of its own for each test, whatever the others did.
+// Each test has its own disk, unaffected by other tests.
 std::string on(const std::string& preset) {
   return "model:" + preset + "@" + testing::UnitTest::GetInstance()->current_test_info()->name();
 }
@@ -52,8 +52,8 @@ TEST(ModelEngine, OneStreamTakesTheTimeThatTheModelSays) {
   });
 }
 
-// File systems give the inode of a removed file to the next one, which was a short file's places then: the rest of it
-// was read as a hole, in no time.
+// File systems reuse the inode number of a removed file. The disk once kept the blocks of a short removed file for the
+// new file, so that the rest of it was read as a hole, in no time.
 TEST(ModelledDisk, AFileMadeLaterWithTheSameInodeIsAnotherFile) {
   ModelledDisk disk(disk_preset("p690-scsi"));
   const FileKey inode{1, 7};
@@ -62,13 +62,13 @@ TEST(ModelledDisk, AFileMadeLaterWithTheSameInodeIsAnotherFile) {
   };
   disk.adopt(inode, 100, kMiB);
   const double of_hole = seconds(4 * kMiB);
-  disk.adopt(inode, 100, 8 * kMiB);  // the same file, written past its end by others: they left no places
+  disk.adopt(inode, 100, 8 * kMiB);  // the same file, extended by other programs: the disk has no blocks for that part
   EXPECT_EQ(seconds(4 * kMiB), of_hole);
   disk.adopt(inode, 200, 8 * kMiB);
   EXPECT_GT(seconds(4 * kMiB), kMiB / disk.parameters().media_bytes_per_second);
 }
 
-// Seconds of `ranks` that read a file of 8 MiB each: at once, or one after another.
+// The time for `ranks` ranks that read a file of 8 MiB each: concurrently, or one after another.
 double reading_seconds(const std::string& engine_name, bool at_once) {
   double seconds = 0;
   EngineTestFile files[4];
@@ -128,7 +128,7 @@ TEST(ModelEngine, ABackgroundBatchTakesItsTimeInWait) {
 
     engine->start(Direction::kRead, batch);
     memory.assign(memory.size(), std::byte{0});
-    engine.reset();  // the bytes are moved all the same
+    engine.reset();  // the bytes are moved nevertheless
     EXPECT_EQ(memory, counting_bytes(kMiB));
   });
 }
@@ -146,7 +146,7 @@ TEST(ModelEngine, RanksThatSleepUnderALockLetTheOthersWaitForIt) {
     held.push_back(now());
   });
   ASSERT_EQ(held.size(), 6);
-  EXPECT_TRUE(std::is_sorted(held.begin(), held.end()));  // one after another, none within another's time
+  EXPECT_TRUE(std::is_sorted(held.begin(), held.end()));  // one after another, without overlap
   EXPECT_GT(held.back(), 3 * kMiB / 23e6);
 }
 
@@ -182,7 +182,7 @@ TEST(ModelEngine, AnotherDiskMayTakeThePlaceOfOneInUse) {
     find_modelled_disk(name)->replace(disk_preset("ssd"));
     EXPECT_EQ(engine->name(), "modelled disk ssd");
     EXPECT_LT(seconds(), on_disk / 2);
-    open_on(on("xeon-eide"), file.path(), OpenMode::kRead);  // opening again changes nothing back
+    open_on(on("xeon-eide"), file.path(), OpenMode::kRead);  // opening it again does not undo the change
     EXPECT_EQ(engine->name(), "modelled disk ssd");
     EXPECT_EQ(statistics().read_bytes, 2 * kMiB);
   });

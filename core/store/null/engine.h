@@ -18,7 +18,7 @@ class NullEngine : public Engine {
 
   std::string name() const override { return "null"; }
   const std::string& path() const override { return path_; }
-  // It reports no cache, since it has none.
+  // Reports nothing about a cache, since it has none.
   Capabilities capabilities() const override { return {.lock_for_holes = false, .durable_when_answered = true}; }
   void transfer(Direction direction, std::span<const Transfer> batch, Counters& counters) override;
   void start(Direction direction, std::span<const Transfer> batch) override;

@@ -13,7 +13,7 @@
 namespace swath {
 namespace {
 
-// Of short requests before each eighth: even a look at the clock is a part of what one costs in the page cache.
+// Checks before every eighth short request only: reading the clock takes a measurable part of a short cached request.
 void check_interrupt_before(const FileRequest& request) {
   constexpr int64_t kShortBytes = int64_t{64} << 10;
   constexpr unsigned kShortOnes = 8;

@@ -17,7 +17,7 @@ MakeEngine open_rados_engines(const std::string& path, OpenMode mode, const Engi
 
 // A name in a pool: `final_path` and `options.working_path` as new_name.cc makes them.
 std::unique_ptr<NewName> rados_new_name(const std::string& final_path, const AtomicFileOptions& options);
-// Begins a new file, whose creator is known to be alive from now on. Throws Error{kStore}.
+// Begins a new file. From now on other processes can detect if its creator is alive. Throws Error{kStore}.
 std::unique_ptr<NewName> begin_rados_name(const std::string& final_path, AtomicFileOptions& options);
 
 // The striped file of a name, as argument for `rados --striper get`. Throws Error{kStore} if there is none.

@@ -36,7 +36,8 @@ Capabilities RadosEngine::capabilities() const {
                            file_->class_refusal().empty());
 }
 
-// Ends before anything is moved: what lies beyond the end cannot be read, and the size covers what will be written.
+// Throws before any byte is moved: bytes beyond the end cannot be read. Before a write, the size is raised to include
+// it.
 void RadosEngine::check(Direction direction, std::span<const Transfer> batch, Flight& flight) const {
   check_batch(batch);
   Transfer last{0, nullptr, 0};
@@ -99,7 +100,7 @@ void RadosEngine::move_structured(Direction direction, const StructuredTransfer&
   flight.finish();
 }
 
-// By structure, or as a list where its description is too long for a request.
+// Sends the slice as a description, or as a list if the description is too long for a request.
 void RadosEngine::move_slice(Direction direction, const StructuredTransfer& structured, const Slice& slice,
                              Flight& flight) const {
   const Regions& regions = slice.regions;

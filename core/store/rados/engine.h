@@ -22,7 +22,7 @@ class RadosEngine : public Engine {
   const std::string& path() const override { return file_->path(); }
   Capabilities capabilities() const override;
   void transfer(Direction direction, std::span<const Transfer> batch, Counters& counters) override;
-  // In lists that are as full as the objects allow, many in flight at a time.
+  // Transfers lists of ranges, each as long as its object allows, with many in flight.
   void transfer_structured(Direction direction, const StructuredTransfer& structured, Counters& counters) override;
   void start(Direction direction, std::span<const Transfer> batch) override;
   void start_structured(Direction direction, const StructuredTransfer& structured) override;
@@ -49,7 +49,7 @@ class RadosEngine : public Engine {
 
   const std::shared_ptr<RadosFile> file_;
   const int64_t operation_bytes_max_;
-  const int64_t in_flight_max_;  // for the objects at one place in a stripe
+  const int64_t in_flight_max_;  // for the objects at one position in a stripe
   BackgroundBatch background_;   // last, so that its thread ends before what it uses
 };
 

@@ -21,7 +21,7 @@ constexpr char kCount[] = "striper.layout.stripe_count";
 constexpr char kObjectBytes[] = "striper.layout.object_size";
 constexpr char kSize[] = "striper.size";
 
-constexpr int kAttemptsMax = 1000;  // of others that change the same attribute
+constexpr int kAttemptsMax = 1000;  // retries when other processes change the same attribute
 
 int64_t number_in(const Attributes& attributes, const char* name, const std::string& path) {
   const auto found = attributes.find(name);
@@ -39,7 +39,7 @@ int64_t number_in(const Attributes& attributes, const char* name, const std::str
   return number;
 }
 
-// Without a size it was made anew by a write into a file that was removed.
+// An object without a size was created by a late write to a removed file.
 bool is_there(const std::optional<Attributes>& of_first_object) {
   return of_first_object && !of_first_object->contains(kRemoved) && of_first_object->contains(kSize);
 }
@@ -56,7 +56,7 @@ std::string striped_name(const RadosPool& pool, const std::string& file) {
   const auto index = pool.attributes(file);
   if (index && index->contains(kCurrent)) return file + ".g" + index->at(kCurrent);
   if (is_there(pool.attributes(object_name(file, 0)))) return file;
-  // One of its own name may have been replaced in between.
+  // Another process may have replaced a file of that name between the two reads.
   const auto again = pool.attributes(file);
   return again && again->contains(kCurrent) ? file + ".g" + again->at(kCurrent) : "";
 }
@@ -145,7 +145,7 @@ void RadosFile::create() {
   if (result < 0) fail_rados("create " + path_, result == -EEXIST ? -EEXIST : result);
 }
 
-// Sets striped_. The attributes of its first object.
+// Sets striped_, and returns the attributes of its first object.
 Attributes RadosFile::find_named() {
   const std::string what = "open " + path_ + (mode_ == OpenMode::kRead ? " for reading" : " for reading and writing");
   const auto pool = this->pool();
@@ -159,7 +159,7 @@ Attributes RadosFile::find_named() {
     }
     const auto attributes = pool->attributes(object(0));
     if (is_there(attributes)) return *attributes;
-    // What the name meant has been replaced, and it means another one by now; or else it is damaged.
+    // The file was replaced, and the name now leads to another striped file; if it does not, the file is damaged.
     if (striped_ == before) fail_rados(what + ": the first object, " + object(0) + ", of what it names", -ENOENT);
     before = striped_;
   }
@@ -222,7 +222,7 @@ void RadosFile::grow(int64_t bytes) {
   fail_rados("resize " + path_ + ": others change its size all the time", -EBUSY);
 }
 
-// What lies behind the new end is gone before the size says so: bytes that come back later are zeros.
+// Removes the bytes behind the new end before the size is changed, so that they read as zeros if the file grows again.
 void RadosFile::cut_objects(int64_t old_bytes, int64_t bytes) const {
   const auto pool = this->pool();
   const int64_t first = bytes / stripes_.set_bytes() * stripes_.count;

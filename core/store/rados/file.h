@@ -1,8 +1,8 @@
-// A striped file in a pool, in libradosstriper's layout: objects NAME.0000000000000000, …, and on the first of them the
+// A striped file in a pool, in libradosstriper's layout: objects NAME.0000000000000000, …. The first of them has the
 // decimal attributes striper.layout.stripe_unit, .stripe_count, .object_size and striper.size.
 //
-// What Swath creates as NAME is the striped file NAME.gN; the object NAME says in its attribute swath.current which N
-// counts (new_name.h). What `rados --striper put` has made is there under its own name.
+// A file that Swath creates as NAME is the striped file NAME.gN; the attribute swath.current of the object NAME
+// contains the current N (new_name.h). A file made by `rados --striper put` has its own name.
 #pragma once
 
 #include <atomic>
@@ -15,15 +15,16 @@
 
 namespace swath {
 
-// Attributes of the object NAME: which generation counts, and a mark for each that was begun or is to be removed.
+// Attributes of the object NAME: the current generation, and a mark for each generation that was begun or is to be
+// removed.
 inline constexpr char kCurrent[] = "swath.current";
 inline constexpr char kGeneration[] = "swath.g.";
-// Of the first object of a striped file that is being removed.
+// Attribute of the first object of a striped file that is being removed.
 inline constexpr char kRemoved[] = "swath.removed";
 
 std::string object_name(const std::string& striped, int64_t object);
 
-// The striped file of a name in a pool: its current generation, or a file of that very name. Empty: none.
+// The striped file of a name in a pool: its current generation, or a file of exactly that name. Empty: none.
 std::string striped_name(const RadosPool& pool, const std::string& file);
 
 // Removes a striped file; does nothing if it does not exist. Throws Error{kStore}.

@@ -9,13 +9,14 @@ namespace {
 
 struct Found {
   Librados functions;
-  std::string refusal;  // in words; empty where it is there
+  std::string refusal;  // why it cannot be used; empty if it can
 };
 
 Found find() {
   Found found;
   dlerror();
-  // The program's own, where it has one. Never closed: its threads end with the process.
+  // Returns the library of the program if it has loaded one. Never closed: the library's threads run until the process
+  // ends.
   void* handle = dlopen("librados.so.2", RTLD_LAZY | RTLD_LOCAL);
   if (handle == nullptr) {
     const char* why = dlerror();
@@ -37,7 +38,7 @@ Found find() {
 }
 
 const Found& found_once() {
-  static const Found* const found = new Found(find());  // for the last destructor, too
+  static const Found* const found = new Found(find());  // never destroyed: late destructors use it
   return *found;
 }
 

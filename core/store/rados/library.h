@@ -1,4 +1,4 @@
-// Ceph's C library, loaded at run time at the first use of a file in a pool: the functions that we call.
+// The functions of Ceph's C library that Swath calls. The library is loaded at the first use of a file in a pool.
 //
 // Building Swath needs no header of Ceph: these declarations are valid from Ceph 14 on. Source: librados.h of Ceph
 // 16.2.
@@ -37,7 +37,7 @@ struct notify_timeout_t {
 inline constexpr int LIBRADOS_CREATE_EXCLUSIVE = 1, LIBRADOS_CREATE_IDEMPOTENT = 0;
 inline constexpr uint8_t LIBRADOS_CMPXATTR_OP_EQ = 1;
 
-// ---- Its functions: what it returns, its name without "rados_", what it takes ---------------------------------------
+// ---- Its functions: result type, name without "rados_", argument types ---------------------------------------------
 
 // clang-format off
 // NOLINTBEGIN(bugprone-macro-parentheses): the arguments of a function have theirs
@@ -122,7 +122,7 @@ struct Librados {
   // NOLINTEND(bugprone-macro-parentheses)
 };
 
-// Loaded once a process. Throws Error{kUnsupported} if the process can load none.
+// Loads the library once for the process. Throws Error{kUnsupported} if that fails.
 const Librados& librados();
 
 // Why librados() throws; empty if it does not.

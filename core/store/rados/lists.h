@@ -15,12 +15,12 @@ class ObjectLists {
  public:
   using Use = std::function<void(int64_t object, std::vector<ObjectRange> ranges)>;
 
-  // `bytes_max`: of one list. Calls `use` with each full list.
+  // `bytes_max`: the maximum bytes of a list. Calls `use` with each full list.
   ObjectLists(const StripeLayout& stripes, Direction direction, int64_t bytes_max, Use use);
 
   // Adjacent file ranges of the batch are joined.
   void add(std::span<const Transfer> batch);
-  // Calls `use` with the rest.
+  // Calls `use` with the remaining lists.
   void flush();
 
  private:

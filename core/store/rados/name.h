@@ -3,11 +3,11 @@
 //   rados:climate/run7/sst.npy
 //   rados:climate/sst.npy?conf=/etc/ceph/test.conf&id=ann&timeout=30&stripe=65536,4,4194304
 //
-//   conf      the configuration of the cluster; by default $CEPH_CONF, else where librados looks
+//   conf      the cluster's configuration file; by default $CEPH_CONF, else librados's default
 //   id        the user, "admin" for client.admin; by default $CEPH_ID, else librados's own
 //   timeout   seconds that an operation may take; 60 by default
-//   class     "no": the object class is not asked, whether it is there or not
-//   stripe    of a new file: stripe unit, stripe count, object size
+//   class     "no": does not use the object class, even if the servers have it
+//   stripe    for a new file: stripe unit, stripe count, object size
 #pragma once
 
 #include <cstdint>

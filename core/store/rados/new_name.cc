@@ -27,7 +27,7 @@ namespace {
 constexpr int kNamingAttemptsMax = 100;
 constexpr int kPauseMillisecondsMax = 20;
 
-// Somebody else was first. Each waits a random time, longer from attempt to attempt, so that one of them comes through.
+// Another process was first. Each process waits a random time, longer at each attempt, so that one of them succeeds.
 void pause_before(int attempt) {
   if (attempt == 0) return;
   thread_local std::minstd_rand random(std::random_device{}());
@@ -46,7 +46,7 @@ constexpr char kScratch[] = ".scratch";
 void remove_generation(const RadosPool& pool, const std::string& striped) {
   remove_striped(pool, striped + kScratch);
   remove_striped(pool, striped);
-  // Of a file that is gone, too: a late write may have made its first object anew.
+  // Even if the file is gone, a late write may have created its first object again.
   const int result = librados().remove(pool.io(), object_name(striped, 0).c_str());
   if (result < 0 && result != -ENOENT) fail_rados("remove " + striped + " of pool " + pool.name(), result);
 }
@@ -55,17 +55,17 @@ constexpr char kReplaced[] = "replaced";
 
 std::string mark_of(const std::string& number) { return kGeneration + number; }
 
-// Empty: there is none.
+// Empty if there is no such attribute.
 std::string value_of(const std::optional<Attributes>& attributes, const std::string& key) {
   if (!attributes) return "";
   const auto found = attributes->find(key);
   return found == attributes->end() ? "" : found->second;
 }
 
-// An object is not as it was when looked at.
+// The object has changed since it was read.
 bool is_other(int result) { return result == -ERANGE || result == -EOVERFLOW || result == -ENOENT; }
 
-// Of the processes that watch an object; those that do not answer, too, for they may be busy.
+// The clients that watch an object, including those that do not answer: they may be busy.
 std::set<std::string> watchers(const RadosPool& pool, const std::string& object) {
   constexpr uint64_t kMilliseconds = 2000;
   char* reply = nullptr;
@@ -97,7 +97,7 @@ RadosWatch::RadosWatch(std::shared_ptr<RadosPool> pool, std::string object)
     const auto* watch = static_cast<RadosWatch*>(of);
     librados().notify_ack(watch->pool_->io(), watch->object_.c_str(), id, cookie, "", 0);
   };
-  // A watch that is lost is seen when the name is given: what was written may be gone then.
+  // Nothing is done here for a lost watch: complete() detects it, since the written file may be gone then.
   const auto lost = [](void*, uint64_t, int) {};
   const int result = librados().watch2(pool_->io(), object_.c_str(), &cookie_, asked, lost, this);
   if (result < 0) fail_rados("watch object " + object_ + " of pool " + pool_->name(), result);
@@ -109,7 +109,7 @@ RadosWatch::~RadosWatch() {
     librados().watch_flush(pool_->cluster());
     return;
   }
-  // The parent's: never touched again.
+  // In a forked child: the connection belongs to the parent, so it is never used nor freed here.
   [[maybe_unused]] const auto* kept = new (std::nothrow) std::shared_ptr<RadosPool>(std::move(pool_));
 }
 
@@ -144,8 +144,8 @@ std::unique_ptr<RadosNewName> RadosNewName::begin(const std::string& final_path,
   return made;
 }
 
-// The object NAME may be removed, and made again, at any time before it has the mark: the watch is then of none that
-// others look at.
+// Before it has the mark, the object NAME may be removed and created again at any time. The watch would then be on an
+// old object, so the mark is set only on the version that was watched.
 void RadosNewName::begin_mark() {
   const auto pool = pool_.get();
   const std::string owner = std::to_string(librados().get_instance_id(pool->cluster()));
@@ -184,7 +184,7 @@ void RadosNewName::remove_replaced(const std::string& number) const {
   forget(number);
 }
 
-// Removes the object NAME with the last entry in it.
+// Also removes the object NAME with its last entry.
 void RadosNewName::forget(const std::string& number) const {
   const auto pool = pool_.get();
   uint64_t version = 0;
@@ -199,7 +199,7 @@ void RadosNewName::forget(const std::string& number) const {
   static_cast<void>(change.expect(mark_of(number), kReplaced).remove(mark_of(number)).apply(*pool, file_));
 }
 
-// What others have left. What cannot be removed now keeps its mark, and is removed another time.
+// Removes the remains of other processes. A file that cannot be removed now keeps its mark, and is removed later.
 void RadosNewName::remove_left() const noexcept {
   try {
     const auto attributes = index();
@@ -232,7 +232,7 @@ void RadosNewName::check() const {
   fail(final_path_, "the file exists; give overwrite=True to replace it", EEXIST);
 }
 
-// Not atomic: the old one goes before the new one comes. What others are creating stays theirs.
+// Not atomic: removes the old file before the new one is written. Files that other processes are creating stay.
 void RadosNewName::replace_at_once() const {
   const auto pool = pool_.get();
   for (int attempt = 0; attempt < kNamingAttemptsMax; ++attempt) {
@@ -264,12 +264,12 @@ void RadosNewName::complete() {
     for (int attempt = 0; !is_complete_; ++attempt) {
       if (attempt == kNamingAttemptsMax) fail(final_path_, "others give the name all the time", EBUSY);
       const auto attributes = index();
-      if (value_of(attributes, kCurrent) == number_) break;  // before, without an answer
+      if (value_of(attributes, kCurrent) == number_) break;  // an earlier attempt succeeded without an answer
       const std::string owner = value_of(attributes, mark_of(number_));
       if (owner.empty() || owner == kReplaced) is_gone();
       is_complete_ = give_name(attributes);
     }
-    // From here on nothing fails: the file has its name, and what is left over has its mark.
+    // Errors from here on are ignored: the file has its name, and remains have their marks.
     is_complete_ = true;
     watch_.reset();
     remove_left();
@@ -283,7 +283,7 @@ void RadosNewName::complete() {
   is_complete_ = true;
 }
 
-// False: something has changed since the attributes of NAME were looked at.
+// False: the attributes of NAME have changed since they were read.
 bool RadosNewName::give_name(const std::optional<Attributes>& attributes) const {
   const auto pool = pool_.get();
   const std::string before = value_of(attributes, kCurrent);
@@ -300,7 +300,7 @@ bool RadosNewName::give_name(const std::optional<Attributes>& attributes) const 
   return true;
 }
 
-// Whether what was written can no more be given the name, so that it may be removed.
+// True if the written file cannot get the name any more, so that it may be removed.
 bool RadosNewName::give_up_own() const {
   const auto attributes = index();
   if (value_of(attributes, kCurrent) == number_) return false;
@@ -308,8 +308,8 @@ bool RadosNewName::give_up_own() const {
   return owner.empty() || owner == kReplaced || give_up(number_, owner);
 }
 
-// Does nothing if the file is complete, even if complete() reported an error. The next creation removes what cannot be
-// removed now.
+// Does nothing if the file is complete, even if complete() reported an error. If the removal fails, the next creation
+// removes the file.
 void RadosNewName::remove() const noexcept {
   if (is_complete_) return;
   try {

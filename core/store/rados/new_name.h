@@ -1,22 +1,22 @@
-// Creation in a pool: a new file NAME is the striped file NAME.gN of a number N that nobody else has, and counts from
-// the moment that the object NAME says so in its attribute swath.current.
+// Creation in a pool: a new file NAME is a striped file NAME.gN with a unique number N. It becomes visible when the
+// attribute swath.current of the object NAME is set to N.
 //
-// The object NAME has a mark swath.g.N for each file that does not count and is not gone yet:
+// The object NAME has a mark swath.g.N for each striped file that is not current and not removed yet:
 //
-//   a number     the client of that number writes it, and watches the object NAME meanwhile
-//   "replaced"   it is to be removed, by whoever comes by
+//   a number     the client with this number is writing it, and watches the object NAME
+//   "replaced"   any process may remove it
 //
-// A mark changes in one operation on NAME, which takes place only where the mark still is what it was when looked at:
+// Each change of a mark is one atomic operation on NAME, which fails if the mark has changed since it was read:
 //
-//   begin      none -> the client's number, where NAME is the same object that the client watches
-//   complete   the client's number -> none, swath.current becomes N, and what counted before is marked "replaced"
-//   give up    the client's number -> "replaced": by the client, or by one who finds that it watches no more
+//   begin      none -> the client's number, if NAME is the same object that the client watches
+//   complete   the client's number -> none, swath.current becomes N, the former file is marked "replaced"
+//   give up    the client's number -> "replaced", by the client, or by a process that finds its watch gone
 //   forget     "replaced" -> none, when the file's objects are gone
 //
-// Objects are removed only of a file that is marked "replaced", and no such file can be given the name any more: an
-// operation that arrives late, after its client gave up waiting for it, changes nothing. What is left over by a
-// process that is gone, or by a removal that failed, is removed when NAME is created the next time. The watch of a
-// process that is gone ends after a while (osd_client_watch_timeout, 30 s by default).
+// Only files marked "replaced" are removed, and such a file can never get the name: an operation that arrives late,
+// after its client has given up waiting, changes nothing. The next creation of NAME removes the remains of dead
+// processes and of failed removals. The watch of a dead process ends after a while (osd_client_watch_timeout, 30 s by
+// default).
 #pragma once
 
 #include <memory>
@@ -29,7 +29,7 @@
 
 namespace swath {
 
-// A watch of an object: others can tell that this process is there.
+// A watch of an object shows other processes that this process is alive.
 class RadosWatch {
  public:
   RadosWatch(std::shared_ptr<RadosPool> pool, std::string object);
@@ -46,9 +46,9 @@ class RadosWatch {
 
 class RadosNewName final : public NewName {
  public:
-  // As it was begun elsewhere, or with a file that is written under its name at once.
+  // A name that another process has begun, or a file that is written under its final name.
   RadosNewName(const std::string& final_path, const AtomicFileOptions& options);
-  // A new one: sets options.working_path.
+  // Begins a new name; sets options.working_path.
   static std::unique_ptr<RadosNewName> begin(const std::string& final_path, AtomicFileOptions& options);
 
   void check() const override;
@@ -73,9 +73,9 @@ class RadosNewName final : public NewName {
   bool overwrite_;
   RadosPoolOfProcess pool_;
   std::string file_;
-  std::string number_;  // N; empty: it is written under its name
+  std::string number_;  // N; empty: written under the final name
   std::string working_file_;
-  std::unique_ptr<RadosWatch> watch_;  // null: of whoever has begun it
+  std::unique_ptr<RadosWatch> watch_;  // null: the process that has begun the name has it
   bool is_complete_ = false;
 };
 

@@ -1,5 +1,5 @@
-// What creations in a pool promise each other (new_name.h). Needs a cluster: SWATH_TEST_CEPH_CONF names its
-// configuration, and it has a pool "swath" (make rados-test).
+// Concurrent creations in a pool (new_name.h). Needs a cluster with a pool "swath", whose configuration
+// SWATH_TEST_CEPH_CONF names (make rados-test).
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -48,7 +48,7 @@ void fill(const std::string& path, Bytes bytes) {
   engine->transfer(Direction::kWrite, whole, ignored);
 }
 
-// Whatever failed after the name was given, and whoever does not know that it was.
+// A complete file stays, even if a later step failed, or if a process does not know that the file is complete.
 TEST_F(RadosNames, WhatHasItsNameIsNotRemovedByWhoTakesItBack) {
   for (int generation = 0; generation < 2; ++generation) {
     AtomicFile file(path(), {.overwrite = true});
@@ -62,7 +62,7 @@ TEST_F(RadosNames, WhatHasItsNameIsNotRemovedByWhoTakesItBack) {
   }
 }
 
-// As where the answer to "give it the name" did not come, and that arrives after the file was taken back.
+// As if the answer to the naming operation was lost, and the operation arrives after the file was removed.
 TEST_F(RadosNames, WhatWasTakenBackIsNotGivenTheName) {
   file_.write(counting_bytes(10));
   AtomicFile file(path(), {.overwrite = true});
@@ -159,10 +159,10 @@ TEST_F(RadosNames, AFileIsFoundHoweverOftenItIsReplaced) {
   for (std::thread& thread : opening) thread.join();
 }
 
-// A question whether to stop may run the program's own code, which may need who waits for what is held.
+// A check for interrupts may run the program's code, which may need a lock that a waiting thread holds.
 TEST_F(RadosNames, WhereObjectsAreIsNotAskedWithALockHeldThatOthersWaitFor) {
   RadosName name = RadosName::parse(path());
-  name.timeout_seconds += 1;  // a connection that knows nothing yet
+  name.timeout_seconds += 1;  // a new connection, with an empty cache
   const auto pool = RadosPool::open(name);
   bool is_locked = false;
   std::vector<std::future<std::optional<int>>> others;

@@ -43,7 +43,8 @@ void RadosOperation::cancel() {
 void RadosOperation::complete(Counters& counters) {
   int result = refused_;
   if (result == 0) {
-    // The callback runs before the completion counts as complete: what it has read is there when this returns.
+    // The callback may run before librados marks the completion as complete; after this wait, the read data is in
+    // place.
     librados().aio_wait_for_complete(completion_);
     result = take(librados().aio_get_return_value(completion_));
   }
@@ -181,7 +182,7 @@ class ListWrite final : public RadosOperation {
     }
   }
 
-  // The object is not as it was read.
+  // True if the object has changed since it was read.
   static bool is_change(int result) {
     return result == -ERANGE || result == -EOVERFLOW || result == -EEXIST || result == -ENOENT;
   }
@@ -205,7 +206,7 @@ std::unique_ptr<RadosOperation> make_list_operation(const RadosFile& file, Direc
 
 void Flight::finish() {
   operations_.finish();
-  // What is not there may be a hole, or have been removed with the file or its end.
+  // A missing object may be a hole, or it was removed with the file, or by a truncation.
   if (!met_holes_) return;
   const int64_t size = file_.size();
   if (size >= end_) return;

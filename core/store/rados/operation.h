@@ -41,7 +41,7 @@ class Flight {
       : file_(file), operations_(of_server_max, file.turns(), counters) {}
 
   void begin(std::unique_ptr<ServedOperation> operation) { operations_.begin(std::move(operation)); }
-  // Reads end there, or before.
+  // Notes the highest offset that is read.
   void reads_up_to(int64_t end) { end_ = std::max(end_, end); }
   // Waits until all are done. Throws the first error; also if the file was removed or has become shorter meanwhile.
   void finish();
@@ -76,7 +76,7 @@ class RadosOperation : public ServedOperation {
   // Handles the result and sets moved_. Returns 0 or a negative errno value.
   virtual int take(int result) = 0;
 
-  // Of the object, after a read.
+  // The object's version, after a read.
   uint64_t version() const { return librados().aio_get_version(completion_); }
 
   const RadosFile& file_;
@@ -84,7 +84,7 @@ class RadosOperation : public ServedOperation {
   const Direction direction_;
   const int64_t object_;
   const std::string name_;
-  int64_t offset_ = 0;  // of its first byte in the file
+  int64_t offset_ = 0;  // file offset of its first byte
   int64_t bytes_ = 0;
   int64_t moved_ = 0;
   bool has_holes_ = false;

@@ -15,9 +15,11 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// Groups move where OSDs come or go: not often, and to be wrong costs an operation too many at a server.
+// Groups move when OSDs are added or removed, which is rare. An outdated entry only lets one operation too many run at
+// a server.
 constexpr std::chrono::seconds kKnownFor{60};
-// What asking may take of a monitor: of five seconds one. One that is busy answers late, and is asked less.
+// Pauses between queries, as multiples of the query's time: queries take about a fifth of the time. A busy monitor
+// answers late, and so gets fewer queries.
 constexpr int kPauses = 4;
 
 std::string in_quotes(std::string_view text) {
@@ -29,7 +31,7 @@ std::string in_quotes(std::string_view text) {
   return quoted + "\"";
 }
 
-// The answer of the monitor; empty where it has none.
+// The answer of the monitor; empty on failure.
 std::string asked(rados_t cluster, const std::string& command) {
   const char* commands[] = {command.c_str()};
   char* answer = nullptr;
@@ -45,7 +47,7 @@ std::string asked(rados_t cluster, const std::string& command) {
   return text;
 }
 
-// What follows "name": in an answer.
+// The text after "name": in an answer.
 std::optional<std::string_view> field(std::string_view answer, const std::string& name) {
   const std::string key = in_quotes(name) + ":";
   const size_t at = answer.find(key);
@@ -82,7 +84,7 @@ std::optional<int> RadosPlacement::known_osd_of(const std::string& object) {
   if (is_hashed_otherwise_) return std::nullopt;
   const auto group = group_of(object);
   if (!group) {
-    ask_in_background(object, 0);  // the number of groups is asked for first
+    ask_in_background(object, 0);  // queries the number of groups first
     return std::nullopt;
   }
   const auto found = known_.find(*group);
@@ -96,15 +98,15 @@ std::optional<int> RadosPlacement::osd_of(const std::string& object) {
   return ask(object);
 }
 
-// Under the mutex.
+// Requires the mutex.
 void RadosPlacement::ask_in_background(const std::string& object, uint32_t group) {
   wanted_.emplace(group, object);
   if (is_asking_ || is_closing_) return;
   // No interrupts here: the answer may need a thread that waits for the mutex.
   const InterruptScope no_interrupts([] { return false; });
-  asker_.background.wait();  // the last job has nothing more to do
+  asker_.background.wait();  // the last job has ended, or is about to
   asker_.background.start([this] { ask_for_all_wanted(); });
-  is_asking_ = true;  // the job looks at it under the mutex
+  is_asking_ = true;  // the job reads it under the mutex
 }
 
 void RadosPlacement::ask_for_all_wanted() {
@@ -122,7 +124,7 @@ void RadosPlacement::ask_for_all_wanted() {
     const auto begun_at = SteadyClock::now();
     if (!ask(object)) {
       const std::lock_guard guard(mutex_);
-      wanted_.clear();  // it may be asked again by the next operation
+      wanted_.clear();  // the next operation may queue it again
     }
     std::this_thread::sleep_for(
         std::min<SteadyClock::duration>(kPauses * (SteadyClock::now() - begun_at), std::chrono::seconds(1)));

@@ -1,5 +1,5 @@
-// Which OSD has an object of a pool. librados places objects, but does not tell where: the monitor does, and is asked
-// for one object of each placement group, once in a while.
+// Finds the OSD of an object of a pool. librados does not report where it places objects, so the monitor is queried,
+// from time to time, for one object of each placement group.
 #pragma once
 
 #include <chrono>
@@ -22,7 +22,7 @@ class RadosPlacement {
   std::optional<int> known_osd_of(const std::string& object);
   // The same, but queries an unknown one now. Nullopt if the cluster does not answer.
   std::optional<int> osd_of(const std::string& object);
-  // From the monitor, for messages.
+  // Queries the monitor; used for messages.
   std::optional<int> ask(const std::string& object);
 
  private:
@@ -32,7 +32,7 @@ class RadosPlacement {
     Time asked_at;
   };
 
-  // The placement group of an object; nothing where the number of groups is not known, or it is not by the usual hash.
+  // The placement group of an object; nullopt if the number of groups is unknown, or if the pool uses another hash.
   std::optional<uint32_t> group_of(const std::string& object) const;
   std::optional<uint32_t> ask_for_groups() const;
   void ask_in_background(const std::string& object, uint32_t group);
@@ -41,12 +41,12 @@ class RadosPlacement {
   const rados_t cluster_;
   const std::string pool_;
 
-  mutable std::mutex mutex_;  // of what follows
+  mutable std::mutex mutex_;  // guards the members below
   std::optional<uint32_t> groups_;
   Time groups_asked_at_;
   bool is_hashed_otherwise_ = false;
   std::map<uint32_t, KnownServer> known_;
-  std::map<uint32_t, std::string> wanted_;  // groups, and an object of each
+  std::map<uint32_t, std::string> wanted_;  // groups to query, each with one of its objects
   bool is_asking_ = false;
   bool is_closing_ = false;
 

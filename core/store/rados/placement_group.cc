@@ -8,7 +8,7 @@ namespace {
 
 using State = std::array<uint32_t, 3>;
 
-// One third of a round: each word takes the other two away, and the shifted one before it.
+// One third of a round: subtracts the two other words from each word, and combines it with the shifted previous one.
 void stir(State& s, uint32_t first, uint32_t second, uint32_t third) {
   s[0] = (s[0] - s[1] - s[2]) ^ (s[2] >> first);
   s[1] = (s[1] - s[2] - s[0]) ^ (s[0] << second);
@@ -34,7 +34,7 @@ uint32_t jenkins_hash(std::string_view bytes) {
     for (size_t i = 0; i < kBlock; ++i) state[i / 4] += value(bytes[i]) << (i % 4 * 8);
     mix(state);
   }
-  state[2] += length;  // in the byte that the rest leaves free: of the last word it fills the upper three
+  state[2] += length;  // in the lowest byte of the last word; the remaining bytes use the upper three
   for (size_t i = 0; i < bytes.size(); ++i) {
     const size_t byte = i < 8 ? i % 4 : i % 4 + 1;
     state[i / 4] += value(bytes[i]) << (byte * 8);

@@ -1,8 +1,8 @@
-// Which placement group of a Ceph pool an object is in, computed as every client computes it: a hash of its name,
-// folded to the number of groups. All objects of a group lie on the same servers.
+// Computes the placement group of an object in a Ceph pool, as every client does: a hash of its name, folded to the
+// number of groups. All objects of a group are on the same servers.
 //
-// The hash is Bob Jenkins' of 1996 ("lookup2", published for anybody's use), which Ceph calls rjenkins and pools use
-// unless they were made otherwise.
+// The hash is Bob Jenkins' of 1996 ("lookup2", free for any use), which Ceph calls rjenkins. It is the default for
+// pools.
 #pragma once
 
 #include <cstdint>

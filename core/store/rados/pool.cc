@@ -105,12 +105,12 @@ class RadosPool::Cluster {
   rados_t handle_ = nullptr;
   std::string id_ = "cluster";
   std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<RadosPlacement>> placements_;  // of each pool
+  std::map<std::string, std::shared_ptr<RadosPlacement>> placements_;  // by pool
 };
 
 namespace {
 
-// Which clusters this process is connected to.
+// The clusters that this process is connected to.
 struct Clusters {
   using Key = std::tuple<std::string, std::string, double>;
   std::mutex mutex;
@@ -118,7 +118,7 @@ struct Clusters {
 };
 
 PerProcess<Clusters>& clusters() {
-  librados();  // begun before, so that at the end of the process it ends after the clusters
+  librados();  // initialised first, so that it is destroyed after the clusters
   static PerProcess<Clusters> of_process;
   return of_process;
 }
@@ -142,7 +142,7 @@ RadosPool::RadosPool(std::shared_ptr<Cluster> cluster, std::string name)
   }
   if (result < 0) fail_rados("open pool " + name_, result);
   placement_ = cluster_->placement_of(name_);
-  librados().set_pool_full_try(io_);  // a write to a full pool fails, and does not wait for space
+  librados().set_pool_full_try(io_);  // a write to a full pool fails instead of waiting for space
 }
 
 RadosPool::~RadosPool() {

@@ -1,4 +1,4 @@
-// A connection to a pool of a Ceph cluster, and its small operations; of the process that makes it.
+// A connection to a pool of a Ceph cluster, and small operations on objects. It belongs to the process that made it.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ using Attributes = std::map<std::string, std::string>;
 // Connections are shared by all files of a cluster and user, and kept until the process ends.
 class RadosPool {
  public:
-  // Throws Error{kStore} with what the cluster says, and what to look at.
+  // Throws Error{kStore} with the cluster's error, and advice what to check.
   static std::shared_ptr<RadosPool> open(const RadosName& name);
   ~RadosPool();
   RadosPool(const RadosPool&) = delete;
@@ -33,13 +33,13 @@ class RadosPool {
   const std::string& name() const { return name_; }
   int64_t id() const { return librados().ioctx_get_id(io_); }
 
-  // All attributes of an object; nothing where there is no such object. Throws Error{kStore}. `version` becomes the
-  // object's; only where no other thread uses this connection.
+  // All attributes of an object; nullopt if it does not exist. Throws Error{kStore}. `version` receives the object's
+  // version; use it only if no other thread uses this connection.
   std::optional<Attributes> attributes(const std::string& object, uint64_t* version = nullptr) const;
-  // "osd.2", as far as the cluster tells, else "an OSD that is not known". May wait for the monitor.
+  // "osd.2", or "an OSD that is not known". May wait for the monitor.
   std::string osd_of(const std::string& object) const;
-  // "rados:FSID/osd.2", what operations on an object compete for; where the OSD cannot be known the whole cluster. May
-  // wait for the monitor.
+  // The target of operations on an object, for throttling: "rados:FSID/osd.2", or the whole cluster if the OSD is
+  // unknown. May wait for the monitor.
   std::string target_of(const std::string& object) const;
   RadosPlacement& placement() const { return *placement_; }
 
@@ -50,10 +50,10 @@ class RadosPool {
   std::shared_ptr<Cluster> cluster_;
   std::string name_;
   rados_ioctx_t io_ = nullptr;
-  std::shared_ptr<RadosPlacement> placement_;  // of all that use the pool
+  std::shared_ptr<RadosPlacement> placement_;  // shared by all users of the pool
 };
 
-// The pool of a name in this process: a forked child connects anew, for the threads of a connection are its parent's.
+// A pool in this process. A forked child opens its own connection, since the connection's threads belong to the parent.
 class RadosPoolOfProcess {
  public:
   explicit RadosPoolOfProcess(RadosName name) : name_(std::move(name)) {}
@@ -69,7 +69,7 @@ class RadosPoolOfProcess {
   mutable PerProcess<Held> held_;
 };
 
-// A change of one object, all of it or nothing.
+// An atomic change of one object.
 class RadosChange {
  public:
   RadosChange() : op_(librados().create_write_op()) {}
@@ -79,11 +79,11 @@ class RadosChange {
 
   rados_write_op_t op() const { return op_; }
   RadosChange& create(bool exclusive);
-  RadosChange& expect_version(uint64_t version);  // not 0; apply() fails with -ERANGE, -EOVERFLOW or -ENOENT else
-  RadosChange& expect(const std::string& attribute, const std::string& value);  // "": that there is none
+  RadosChange& expect_version(uint64_t version);  // not 0; else apply() fails: -ERANGE, -EOVERFLOW, -ENOENT
+  RadosChange& expect(const std::string& attribute, const std::string& value);  // "": no such attribute
   RadosChange& set(const std::string& attribute, const std::string& value);
   RadosChange& remove(const std::string& attribute);
-  // 0 or a negative errno value; -ECANCELED where an attribute is not as expected.
+  // Returns 0 or a negative errno value; -ECANCELED if an attribute is not as expected.
   int apply(const RadosPool& pool, const std::string& object) const;
 
  private:
@@ -91,7 +91,7 @@ class RadosChange {
 };
 
 [[noreturn]] void fail_rados(const std::string& what, int result);
-// What to do about an error of an operation, in brackets; empty where nothing is known.
+// Advice on an operation's error, in brackets; empty if there is none.
 std::string_view rados_advice(int result);
 
 }  // namespace swath

@@ -19,9 +19,9 @@ namespace {
 
 constexpr char kClass[] = "swath";
 
-// Data bytes of regions that belong to one object, in memory too.
+// The data bytes of regions in one object, and their memory.
 struct Gathered {
-  std::shared_ptr<const Regions> packed;  // the same positions, one behind the other in a message
+  std::shared_ptr<const Regions> packed;  // the same positions, contiguous in a message
   std::byte* memory;
   std::vector<std::pair<int64_t, int64_t>> parts;  // positions [first, last)
 };
@@ -146,7 +146,7 @@ bool begin_structured(const RadosFile& file, Direction direction, const Slice& s
   }
   const Nest& nest = regions.file().nest;
   if (!can_be_described(nest)) return false;
-  // Positions of the view count from its first byte, those of its nest from the nest's.
+  // The view's positions count from its own first byte, the nest's positions from the nest's first byte.
   const int64_t skipped = regions.file().first;
   const ViewRegions all = memory.image_offset
                               ? ViewRegions(View::all(nest), nest.shifted(-*memory.image_offset), 0)

@@ -1,4 +1,5 @@
-// Datatype requests: what regions have of each object is described to the object class there, and carried out by it.
+// Datatype requests: each request describes the regions of one object, and the object class on its server carries it
+// out.
 #pragma once
 
 #include <cstddef>
@@ -12,18 +13,18 @@
 
 namespace swath {
 
-// Whether the objects of a file may be asked by structure: empty, or in words why not. Asks the cluster.
+// Why a file's objects cannot take structured requests; empty if they can. Queries the cluster.
 std::string class_refusal(const RadosFile& file);
 
-// Where the elements of a slice are in memory: places that its regions name, or an image of the file.
+// The memory of a slice's elements: as its regions describe it, or an image of the file.
 struct SliceMemory {
   std::byte* address;
-  std::optional<int64_t> image_offset;  // of the image, in the file
+  std::optional<int64_t> image_offset;  // file offset of the image
 };
 SliceMemory memory_of(const StructuredTransfer& structured, const Slice& slice);
 
-// Begins the requests that a slice takes, one for each object unless it has very much of it. False where its
-// description would be too long for a request, or too deep: nothing was begun then.
+// Begins the requests of a slice: one for each object, or several if an object has very many of its bytes. False if the
+// description is too long or too deep for a request: then nothing was begun.
 bool begin_structured(const RadosFile& file, Direction direction, const Slice& slice, const SliceMemory& memory,
                       Flight& flight);
 

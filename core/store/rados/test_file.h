@@ -1,4 +1,4 @@
-// A file of a test's own in the pool of a cluster that SWATH_TEST_CEPH_CONF names (make rados-test).
+// A test's file in a pool of the cluster that SWATH_TEST_CEPH_CONF names (make rados-test).
 #pragma once
 
 #include <unistd.h>
@@ -19,7 +19,7 @@ inline bool has_cluster() { return std::getenv("SWATH_TEST_CEPH_CONF") != nullpt
 
 class RadosTestFile {
  public:
-  // `stripe`: unit, count and object size, "65536,4,4194304". Touches nothing where there is no cluster.
+  // `stripe`: unit, count and object size, "65536,4,4194304". Does nothing without a cluster.
   explicit RadosTestFile(const std::string& stripe) {
     if (!has_cluster()) return;
     static std::atomic<int> files = 0;

@@ -1,9 +1,9 @@
-// A range of a file in a pool, read, changed and written back, so that nothing that others write meanwhile is lost.
+// Reads a range of a file in a pool, changes it and writes it back, without losing concurrent writes.
 //
-// No lock keeps writers away that do not ask for one, and most need none, for an operation on an object is atomic. So
-// each object is written only if it is as it was read, which RADOS checks in the same operation (assert_version). One
-// that somebody has written since is read, changed and written again. Of an object of which the range has more than one
-// operation takes one is read and written at a time: the first would change what the others have read.
+// Locks do not help, since most writers take none: an operation on an object is atomic. So an object is written only if
+// it did not change since it was read, which RADOS checks in the same operation (assert_version). If it has changed, it
+// is read, changed and written again. If the range needs several operations on one object, these run one at a time,
+// since each write changes the object's version.
 #pragma once
 
 #include <cstddef>
@@ -19,14 +19,14 @@ namespace swath {
 
 class ObjectUpdate {
  public:
-  // `image`: the range, and memory for what is stored there. `bytes_max`: of one operation.
+  // `image`: the range, and memory for its stored bytes. `bytes_max`: the maximum bytes of one operation.
   ObjectUpdate(const RadosFile& file, const Transfer& image, int64_t bytes_max, int64_t of_server_max);
 
-  // Throws Error{kStore}: also where others have written between for longer than lock_timeout_seconds.
+  // Throws Error{kStore}, also if other writers keep changing an object for longer than lock_timeout_seconds.
   void carry_out(const std::function<void(std::byte*)>& fill_in, Counters& counters);
 
  private:
-  // What the range has of an object, or a part of that where it is too much for one operation.
+  // The ranges in one object, or some of them if they are too many for one operation.
   struct Part {
     int64_t object;
     std::vector<ObjectRange> ranges;
@@ -40,7 +40,7 @@ class ObjectUpdate {
   const RadosFile& file_;
   const Transfer image_;
   const int64_t of_server_max_;
-  std::vector<Part> parts_;  // that are not written yet
+  std::vector<Part> parts_;  // parts not written yet
 };
 
 }  // namespace swath

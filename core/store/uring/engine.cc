@@ -40,12 +40,12 @@ struct UringBatch {
   std::exception_ptr error;  // the first; nothing more is issued after it
 };
 
-// One request in flight. What the kernel reads or writes through stays here, unmoved, until its completion is seen.
+// One request in flight. The iovecs that the kernel uses stay here, at the same address, until the completion arrives.
 struct Slot {
   UringBatch* batch = nullptr;
   FileRequest request;
   FileRequest cut;    // the part of `request` that is to be moved now
-  int64_t bytes = 0;  // that the kernel was asked for
+  int64_t bytes = 0;  // bytes submitted to the kernel
 };
 
 class UringEngine : public FileEngine {
@@ -105,8 +105,8 @@ class UringEngine : public FileEngine {
     if (batch.error) std::rethrow_exception(batch.error);
   }
 
-  // Returns when nothing of the batch is in flight any more. A started batch goes on meanwhile with what it has in
-  // flight, and gives its slots back as they complete.
+  // Returns when no request of the batch is in flight any more. Meanwhile the requests in flight of a started batch
+  // complete, and free their slots.
   void drive(UringBatch& batch) {
     for (fill(batch); !batch.finished(); fill(batch)) {
       const bool has_signal = submit(1);
@@ -121,7 +121,7 @@ class UringEngine : public FileEngine {
     }
   }
 
-  // Told to stop, a batch issues nothing more: what is in flight must still be waited for.
+  // After an interrupt, a batch submits no further requests; the ones in flight must still be waited for.
   static void stop_if_told(UringBatch& batch, bool has_signal) {
     try {
       has_signal ? check_interrupt_now() : check_interrupt();
@@ -139,7 +139,7 @@ class UringEngine : public FileEngine {
       Slot& slot = *free_slots_.back();
       try {
         batch.cutter.next(slot.request);
-      } catch (...) {  // out of memory: what is in flight must still be waited for
+      } catch (...) {  // out of memory: requests in flight must still be waited for
         batch.error = std::current_exception();
         return;
       }
@@ -181,7 +181,7 @@ class UringEngine : public FileEngine {
     } else {
       io_uring_prep_writev(entry, descriptor, pieces.data(), count, offset);
     }
-    // Without it what the page cache can answer is copied inside start(), and nothing overlaps.
+    // Without this flag, cached data is copied inside start(), and nothing overlaps.
     if (slot.batch->in_background) io_uring_sqe_set_flags(entry, IOSQE_ASYNC);
     io_uring_sqe_set_data(entry, &slot);
   }
@@ -211,7 +211,7 @@ class UringEngine : public FileEngine {
     return false;
   }
 
-  // The ring takes no more. Entries that the kernel has not taken never run; those that it has are waited for.
+  // The ring has failed. Entries that the kernel has not taken never run; the others are waited for.
   [[noreturn]] void fail_ring(int error) {
     broken_ = true;
     const size_t taken = slots_.size() - free_slots_.size() - io_uring_sq_ready(&ring_);

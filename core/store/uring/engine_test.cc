@@ -1,4 +1,4 @@
-// A kernel that refuses: a seccomp filter on one thread, as container runtimes install.
+// Kernels that refuse io_uring: simulated by a seccomp filter on one thread, as container runtimes install it.
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
