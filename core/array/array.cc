@@ -160,7 +160,7 @@ Execution Array::execute(const Operation& operation, const LocalMemory& memory) 
 Execution Array::rebase_and_execute(const Call& call) {
   const auto now = form();
   if (&call.operation.array() == now.get()) return execute_traced(call);
-  const Operation current = call.operation.of(now);  // chunks may have got a place since
+  const Operation current = call.operation.of(now);  // chunks may have been allocated since
   return execute_traced(call.with(current));
 }
 
@@ -373,9 +373,8 @@ Execution Array::plan_and_run(const Call& call) {
   SharedEngine::Lease& engine = *begun.engine;
   engine->set_write_behind(call.will_sync);
   const Counters counters = run(*planned.plan, engine.ranks(call.comm), *engine, call.memory, call.progress);
-  if (operation.direction() == Direction::kWrite)
-    is_unfilled_ = false;  // everything was filled before, or is written
-                           // now
+  // After a write, every element was filled before, or is written now.
+  if (operation.direction() == Direction::kWrite) is_unfilled_ = false;
   return finish_operation(call.with(operation), planned, counters, false);
 }
 
@@ -399,8 +398,8 @@ void Array::measured(const Call& call, const CachedPlan& planned, const Counters
   learning_->measured(planned.estimate, std::llround((counters.total_seconds - counters.token_seconds) * 1e9));
 }
 
-// Conditions of a write: each element is written once, chunks have a place in the file, and unwritten elements have the
-// fill value.
+// Conditions of a write: each element is written once, chunks are allocated, and unwritten elements have the fill
+// value.
 Operation Array::prepare_to_write(const Call& call, const Operation& operation, const PlanInputs& inputs) {
   operation.decomposition().check_written_once();
   const bool is_of_one_of_many = call.comm.size() != comm_->size();
@@ -410,7 +409,7 @@ Operation Array::prepare_to_write(const Call& call, const Operation& operation, 
                   "let all ranks write, those that have nothing an empty share");
   }
   Operation current = operation;
-  // Chunks have no place yet, or the file holds less of the variable than its shape, even if all chunks are there.
+  // Some chunks are not allocated, or the file contains less than the variable's shape, even if all chunks exist.
   if (call.execute_options.relocate) {
     store_as(call.execute_options.relocate());
     current = operation.of(form());

@@ -82,7 +82,7 @@ class Array {
     // The array is being created: all of it is in the page cache, unwritten elements get the fill value, and it will be
     // synced. False for an array that grows by records: its elements are not contiguous.
     bool is_new = false;
-    // Of a new array that is alone in its file: close() gives the file its name. Null: the caller does that.
+    // For a new array that is alone in its file: close() gives the file its name. Null: the caller does that.
     std::shared_ptr<AtomicFile> new_file;
   };
 
@@ -94,11 +94,11 @@ class Array {
   // Options of one execution.
   struct ExecuteOptions {
     Progress* progress = nullptr;  // watched from another thread
-    // Moves this rank's elements by the format's own library, where neither a plan nor Swath's chunks can. Ranks read
+    // Moves this rank's elements by the format's own library, if neither a plan nor Swath's chunks can. Ranks read
     // concurrently, and write one after another.
     std::function<void()> library;
-    // Collective. A write calls it first if chunks have no place in the file yet, or if the file holds less of the
-    // array than its shape says. Returns how the array is stored from then on.
+    // Collective. A write calls it first if chunks are not allocated yet, or if the file contains less than the array's
+    // shape. Returns how the array is stored from then on.
     std::function<Stored()> relocate;
     // The operation holds this until it is done; for operations in the background.
     std::shared_ptr<void> keep;
@@ -187,15 +187,14 @@ class Array {
   void fill_unwritten();
   void release_file();
 
-  // Local, on every rank. The array is stored this way, in that file, from now on: it has grown, or another array of
-  // its file has moved it. Waits for running operations. Allowed after stop(), for the array may still have to be
-  // filled.
+  // Local, called on every rank. Sets a new layout and file: the array has grown, or a change of its file has moved it.
+  // Waits for running operations. Allowed after stop(), since the array may still have to be filled.
   void relocate(Stored stored, std::shared_ptr<File> file);
   // Local. The file was synced as a whole and will be again: see sync().
   void expect_sync() { will_sync_ = true; }
   bool is_closed() const { return gate_.is_closed(); }
 
-  // True if Swath's own chunks carry the elements. If false, the format's library or a plan does.
+  // True if Swath's coded chunks move the elements; false if the format's library or a plan does.
   bool goes_by_chunks(Direction direction) const;
   int64_t plans_made() const { return plans_.plans_made(); }
   bool has_plans() const { return form()->layout() != nullptr; }
@@ -214,11 +213,11 @@ class Array {
   void store_as(Stored stored);
   bool is_of_ranks(const Operation& operation) const;
   Comm& background_comm();
-  // Of the array as it is stored now: chunks may have got a place since the operation was made.
+  // Uses the array's current layout: chunks may have been allocated since the operation was made.
   Execution rebase_and_execute(const Call& call);
-  // Adds it to the trace of the process, where there is one.
+  // Executes the call, and adds it to the trace of the process, if there is one.
   Execution execute_traced(const Call& call);
-  // To a plan, to chunks, or to the format's library.
+  // Executes the call by a plan, by coded chunks, or by the format's library.
   Execution dispatch(const Call& call);
   Execution plan_and_run(const Call& call);
   Execution execute_chunks(const Call& call);
@@ -269,7 +268,7 @@ class Array {
 
   std::atomic<bool> will_sync_;
   std::atomic<bool> is_unfilled_;
-  mutable PerProcess<std::mutex> mutex_;  // guards what follows; a forked child does not wait for its parent's threads
+  mutable PerProcess<std::mutex> mutex_;  // guards the members below; a forked child does not wait for it
   std::shared_ptr<const Stored> stored_;
   std::shared_ptr<File> file_;
   std::optional<AgreedInputs> agreed_last_;  // of the last operation of all ranks

@@ -1,4 +1,4 @@
-// What an array does for loops that all ranks go through together (array/shared_loops.h).
+// The methods of Array for loops that all ranks go through together (array/shared_loops.h).
 #include <algorithm>
 #include <utility>
 

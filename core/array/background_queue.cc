@@ -120,7 +120,7 @@ void BackgroundQueue::State::run() {
     if (has_work()) {
       carry_out_first(guard);
     } else if (!queue.empty()) {
-      queued.wait(guard);  // a caller is at the first
+      queued.wait(guard);  // a caller carries out the first job
     } else if (ends || !queued.wait_for(guard, kLingers, [&] { return ends || !queue.empty(); })) {
       break;
     }
@@ -148,7 +148,7 @@ bool BackgroundQueue::State::carry_out_here(const std::shared_ptr<Started>& one)
   try {
     if (has_thread || !queue.empty()) look_into_queue();  // other threads may have added jobs meanwhile
   } catch (...) {
-    while (!queue.empty()) carry_out_first(guard);  // who waits for it must not wait for ever
+    while (!queue.empty()) carry_out_first(guard);  // otherwise their waiting threads would wait for ever
   }
   return true;
 }

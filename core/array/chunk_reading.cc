@@ -93,7 +93,7 @@ class ChunkReading::Rounds {
   std::span<std::byte> window_of(int rank) const {
     return memory_of_ranks_[static_cast<size_t>(reading_.ranks_[static_cast<size_t>(rank)])];
   }
-  // Where a rank's n-th chunk of a round is.
+  // The address of a rank's n-th chunk of a round.
   std::byte* room_of(int rank, int64_t round, int64_t n) const {
     const int64_t place = round % windows_.windows * windows_.chunks + n;
     return window_of(rank).data() + ChunkWindows::kLineBytes + place * windows_.place_bytes;
@@ -191,7 +191,7 @@ Counters ChunkReading::read(Comm& comm, const ChunkMemory& memory, const ChunkNe
   ChunkWindows windows = ChunkWindows::of(needs, array_.chunk_bytes(), options_.buffer_bytes_max / ranks_of_node_);
   std::vector<std::span<std::byte>> memory_of_ranks;
   if (windows.chunks > 0) memory_of_ranks = comm.shared_windows(windows.bytes());
-  while (memory_of_ranks.empty() && windows.chunks > 1) {  // the node has not so much: the same on all ranks
+  while (memory_of_ranks.empty() && windows.chunks > 1) {  // the node has too little memory: the same on all ranks
     windows = windows.smaller(needs);
     memory_of_ranks = comm.shared_windows(windows.bytes());
   }

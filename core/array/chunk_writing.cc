@@ -347,7 +347,7 @@ class TableWriting {
   const TouchedChunks touched_;
   UnitShares shares_;
   Counters counters_;
-  bool was_placed_ = false;  // anything, on any rank
+  bool was_placed_ = false;  // chunks were placed, on any rank
 };
 
 }  // namespace

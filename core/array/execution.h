@@ -14,11 +14,11 @@ class Estimate;
 
 struct Execution {
   std::string method;                                  // "two-phase", …; "chunks", "library"
-  std::shared_ptr<const Plan> plan;                    // null where no plan moves the bytes
+  std::shared_ptr<const Plan> plan;                    // null: no plan was used
   Counters counters;                                   // of this rank
   std::shared_ptr<const Estimate> estimate = nullptr;  // of the plan
   bool was_read_before_agreement = false;
-  // Of coded chunks: the operation with the boxes of all ranks, from which a plan can be made.
+  // For coded chunks: the operation with the boxes of all ranks, from which a plan can be made.
   std::shared_ptr<const Operation> of_chunks = nullptr;
 };
 

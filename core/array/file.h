@@ -22,7 +22,7 @@ struct FileOptions {
   EngineOptions engine;
   std::shared_ptr<Tokens> tokens;  // of the file's target; null: no throttling
   ThrottleOptions throttle;        // how many streams the target serves at a time
-  // Of a store of several servers: which processes share each server's tokens; empty: no throttling there.
+  // For a store of several servers: the processes that share each server's tokens; empty: no throttling there.
   std::string server_scope;
 };
 
@@ -40,7 +40,7 @@ struct WriteOrder {
 
 class File {
  public:
-  // Throws Error{kStore} where the system refuses.
+  // Throws Error{kStore} for errors of the system.
   static std::shared_ptr<File> open(const std::string& path, OpenMode mode, const FileOptions& options = {});
   // Opens a folder whose files are chunks.
   static std::shared_ptr<File> open_folder(const std::string& path, const FileOptions& options = {});

@@ -18,15 +18,15 @@
 namespace swath {
 namespace {
 
-// Of boxes and views each rank has its own.
+// With boxes or views, each rank has a key of its own.
 uint64_t key_of(const Operation& operation, int rank) {
   if (!operation.decomposition().is_gathered()) return operation.key();
   const std::array<uint64_t, 2> keys{operation.key(), operation.decomposition().gathered_key(rank)};
   return hash_bytes(std::as_bytes(std::span(keys)));
 }
 
-// A prediction costs some microseconds. It is made for operations that took long, so that the trace of many short ones
-// costs little: their operations are in the trace, and can be priced later.
+// A prediction costs some microseconds, so it is made for long operations only. Short operations are in the trace, too,
+// and their cost can be predicted later.
 constexpr double kSecondsToPredict = 4e-4;
 
 std::optional<double> predicted_seconds(const Execution& done) {
@@ -99,7 +99,7 @@ class OperationDefinition final : public trace::Definition {
  private:
   void write_arguments(trace::JsonObject& arguments) const override {
     arguments.put("array", trace::key_text(array_));
-    // Of boxes and views the bytes of all ranks would be needed.
+    // With boxes or views, decoding needs the bytes of all ranks, so their text is stored.
     arguments.put("words", share_.empty() ? Operation::parse_parts(*form_, access_, {}).words() : words_);
     arguments.put("access", to_base64(access_));
     if (!share_.empty()) arguments.put("share", to_base64(share_));

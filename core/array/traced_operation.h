@@ -1,4 +1,4 @@
-// An operation on an array, as the trace of the process has it (trace/trace.h, docs/formats/trace.md).
+// Adds an operation on an array to the trace of the process (trace/trace.h, docs/formats/trace.md).
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace swath {
 
-// Begins with its making. Then one of the two is called, once.
+// The operation begins with the constructor. Afterwards, end() or fail() must be called once.
 class TracedOperation {
  public:
   TracedOperation(const Operation& operation, const Comm& comm);
@@ -26,10 +26,10 @@ class TracedOperation {
   const double began_;
 };
 
-// Bytes of a file that are moved without a plan. Begins with its making; end() is called once, where it succeeds.
+// A transfer without a plan. It begins with the constructor; end() must be called once if it succeeds.
 class TracedTransfer {
  public:
-  // `offset`: in the file; none where the bytes do not lie together.
+  // `offset`: in the file; none if the bytes are not contiguous.
   TracedTransfer(Direction direction, const File& file, std::optional<int64_t> offset);
 
   void end(const Counters& counters) const;

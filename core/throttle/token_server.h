@@ -27,7 +27,7 @@ struct ServerAddress {
 // In a forked child it is no server: its threads and its socket belong to the parent.
 class TokenServer {
  public:
-  // Listens on a free port of every interface. Throws Error{kStore} where the system refuses.
+  // Listens on a free port of every interface. Throws Error{kStore} for errors of the system.
   explicit TokenServer(std::shared_ptr<Tokens> tokens);
   ~TokenServer();
   TokenServer(const TokenServer&) = delete;

@@ -1,4 +1,4 @@
-// A quantity of the process over time, such as the bytes that are in flight: viewers draw it as a curve.
+// A quantity of the process over time, such as the bytes in flight. Trace viewers draw it as a curve.
 #pragma once
 
 #include <atomic>
@@ -11,10 +11,10 @@ namespace swath::trace {
 
 class CounterTrack {
  public:
-  // `name` is a literal.
+  // `name`: a string literal.
   explicit CounterTrack(const char* name) : name_(name) {}
 
-  // Adds the new value to the trace.
+  // Adds `by` to the value, and the new value to the trace.
   void change(int64_t by) noexcept;
 
  private:
@@ -22,7 +22,7 @@ class CounterTrack {
   PerProcess<std::atomic<int64_t>> value_;
 };
 
-// Adds an amount to a track as long as it exists. Costs nothing where the process is not traced.
+// Adds an amount to a track during its own lifetime. Costs nothing if the process is not traced.
 class Counted {
  public:
   Counted(CounterTrack& track, int64_t amount);
@@ -39,8 +39,7 @@ class Counted {
 
 // Tokens of targets that this process holds (throttle/tokens.h).
 CounterTrack& tokens_held();
-// Bytes of transfers that have begun and not ended. Transfers of less than 64 KiB, and bytes of the page cache that are
-// copied in passing, are not counted.
+// Bytes of transfers in flight. Transfers below 64 KiB, and direct copies from the page cache, are not counted.
 CounterTrack& bytes_in_flight();
 inline constexpr int64_t kBytesInFlightMin = int64_t{64} << 10;
 

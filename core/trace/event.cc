@@ -12,7 +12,7 @@
 namespace swath::trace {
 namespace {
 
-// A forked child's thread has another number than its parent's.
+// The thread's number, computed again in a forked child.
 int64_t this_thread() {
   thread_local uint64_t generation = ~uint64_t{0};
   thread_local int64_t number = 0;

@@ -1,4 +1,4 @@
-// What happens in a run: the lines of a trace.
+// The lines of a trace: events and definitions.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace swath::trace {
 
-// A line of a trace. It is made where the call is, and becomes text later, in the thread that writes the trace. It
-// holds plain values only: an object that it shared with the program might end in that thread, where Python's must not.
+// A line of a trace. The traced call makes it; the thread that writes the trace turns it into text later. It holds
+// plain values only: a shared Python object could be destroyed in that thread, which Python does not allow.
 class Line {
  public:
   Line() = default;
@@ -18,14 +18,14 @@ class Line {
   Line(const Line&) = delete;
   Line& operator=(const Line&) = delete;
 
-  // `epoch`: what real_clock() counts from, in nanoseconds since 1970.
+  // `epoch`: the zero of real_clock(), in nanoseconds since 1970.
   virtual void write(std::string& text, int rank, int64_t epoch) const = 0;
 };
 
-// What events refer to by its key, so that a trace says it once.
+// A description that events refer to by its key, so that a trace contains it once.
 class Definition : public Line {
  public:
-  // `name` is a literal.
+  // `name`: a string literal.
   Definition(const char* name, uint64_t key) : name_(name), key_(key) {}
 
   void write(std::string& text, int rank, int64_t epoch) const final;
@@ -38,16 +38,16 @@ class Definition : public Line {
   const uint64_t key_;
 };
 
-// A call that has ended.
+// A finished call.
 class Event : public Line {
  public:
-  // `name` and `category` are literals. Times are seconds of the real clock (base/clock.h).
+  // `name` and `category`: string literals. Times are seconds of the real clock (base/clock.h).
   Event(const char* name, const char* category, double began, double ended);
 
   void write(std::string& text, int rank, int64_t epoch) const final;
 
  protected:
-  // Puts what there is to know beyond name and time.
+  // Adds the arguments of the event.
   virtual void write_arguments(JsonObject& /*arguments*/) const {}
 
  private:
@@ -58,7 +58,7 @@ class Event : public Line {
   const int64_t thread_;
 };
 
-// Appends a line that is no call: `write` puts its arguments. `name` is a literal.
+// Appends a metadata line; `write` adds its arguments. `name`: a string literal.
 template <typename Write>
 void append_metadata(std::string& text, const char* name, int rank, const Write& write) {
   {
@@ -75,7 +75,7 @@ void append_metadata(std::string& text, const char* name, int rank, const Write&
 // A key as text: 16 hexadecimal digits.
 std::string key_text(uint64_t key);
 
-// Microseconds, as a trace has them: three decimals.
+// Nanoseconds as a text in microseconds, with three decimals.
 std::string microseconds(int64_t nanoseconds);
 
 }  // namespace swath::trace

@@ -1,4 +1,4 @@
-// A call on a file as a whole, from its making to its end: "open", "sync", "close".
+// Traces a call on a whole file ("open", "sync", "close") from its constructor to its destructor.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@ namespace swath::trace {
 
 class FileCall {
  public:
-  // `name`: a literal. `detail`: more about the call, such as its mode; empty: nothing.
+  // `name`: a string literal. `detail`: for example the mode of an open; may be empty.
   FileCall(const char* name, const std::string& path, const char* detail = "");
   ~FileCall();
   FileCall(const FileCall&) = delete;

@@ -20,7 +20,7 @@ void append_number(std::string& bytes, uint32_t value, int count) {
 
 }  // namespace
 
-// In blocks that hold their bytes as they are (RFC 1951, 3.2.4).
+// Uses stored blocks (RFC 1951, 3.2.4).
 std::string stored_gzip_member(std::string_view text) {
   std::string bytes("\x1f\x8b\x08\0\0\0\0\0\0\xff", 10);
   std::string_view rest = text;

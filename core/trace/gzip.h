@@ -1,5 +1,4 @@
-// Gzip (RFC 1952). Members that follow each other in a file are one text: what was written stays readable whatever
-// happens to the rest.
+// Gzip (RFC 1952). A file of several members is one text, so complete members stay readable if the last one is damaged.
 #pragma once
 
 #include <string>
@@ -7,9 +6,9 @@
 
 namespace swath::trace {
 
-// `text` as one gzip member; not compressed where this build has no libdeflate.
+// `text` as one gzip member; not compressed if this build has no libdeflate.
 std::string gzip_member(std::string_view text);
-// Not compressed.
+// `text` as one gzip member, without compression.
 std::string stored_gzip_member(std::string_view text);
 
 }  // namespace swath::trace

@@ -1,5 +1,5 @@
-// Writes the members of one JSON object into a text, in the order in which they are put: no tree is built, as an event
-// of a trace may follow the last one after microseconds. nlohmann-json escapes the strings.
+// Writes the members of a JSON object directly into a text, in the order of the calls. It builds no tree, since events
+// may be microseconds apart. nlohmann-json escapes the strings.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace swath::trace {
 
-// Appends a JSON string: quoted, and escaped if that is needed. Bytes that are not UTF-8 become U+FFFD.
+// Appends a JSON string, quoted and escaped. Bytes that are not UTF-8 become U+FFFD.
 void append_quoted(std::string& text, std::string_view value);
 
 class JsonObject {
@@ -19,14 +19,14 @@ class JsonObject {
   JsonObject(const JsonObject&) = delete;
   JsonObject& operator=(const JsonObject&) = delete;
 
-  // Names are literals that need no escapes.
+  // Names are string literals that need no escapes.
   void put(std::string_view name, std::string_view value);
   void put(std::string_view name, int64_t value);
-  // Numbers that are not finite become null: JSON has none of them.
+  // Infinities and NaN become null, since JSON has no such numbers.
   void put(std::string_view name, double value);
   // `json` is a JSON value already.
   void put_json(std::string_view name, std::string_view json);
-  // The value of the member is appended to the returned text.
+  // Begins a member; the caller appends its value to the returned text.
   std::string& begin(std::string_view name);
 
  private:

@@ -26,10 +26,10 @@ namespace swath::trace {
 namespace {
 
 constexpr int64_t kVersion = 1;
-// Lines that wait to be written. A thread that adds more waits.
+// The maximum number of lines that wait to be written. A thread that adds more waits.
 constexpr size_t kPendingMax = 16384;
 constexpr size_t kPendingToWake = 4096;
-// Keys of definitions that are remembered.
+// The maximum number of remembered keys of definitions.
 constexpr size_t kDefinitionsMax = 1 << 20;
 constexpr auto kInterval = std::chrono::milliseconds(200);
 constexpr int64_t kBytesMax = int64_t{4} << 30;
@@ -164,12 +164,12 @@ class Writer {
   }
 
   const int rank_;
-  const int64_t epoch_;  // what real_clock() counts from, in nanoseconds since 1970
+  const int64_t epoch_;  // the zero of real_clock(), in nanoseconds since 1970
   TraceFile file_;
   std::unordered_set<uint64_t> defined_;
   std::mutex mutex_;
-  std::condition_variable changed_;  // there is something to write
-  std::condition_variable written_;  // something was written
+  std::condition_variable changed_;  // lines were added, or the trace ends
+  std::condition_variable written_;  // lines were written
   std::vector<std::unique_ptr<Line>> pending_;
   int64_t added_ = 0;
   int64_t written_count_ = 0;
@@ -179,7 +179,7 @@ class Writer {
   std::thread thread_;
 };
 
-// A forked child has a trace of its own, and none of what its parent has not written yet.
+// The trace of one process. A forked child has its own trace, without the lines that its parent has not written yet.
 struct OfProcess {
   const pid_t process = getpid();
   std::mutex mutex;
@@ -199,7 +199,7 @@ PerProcess<OfProcess>& of_process() {
   return *kept;
 }
 
-// The mutex is held. Null where nothing is traced, or the file cannot be made, which is said once.
+// Requires the mutex. Null if the process is not traced, or if the file cannot be created, which is reported once.
 Writer* writer(OfProcess& own) {
   if (!is_active()) return nullptr;
   if (own.writer != nullptr || own.has_failed) return own.writer.get();
@@ -212,7 +212,7 @@ Writer* writer(OfProcess& own) {
   return own.writer.get();
 }
 
-// True in a child of vfork(): the memory that it uses, and with it the trace, is its parent's.
+// True in a child of vfork(): it uses the parent's memory, and so the parent's trace.
 bool is_borrowed(const OfProcess& own) { return own.process != getpid(); }
 
 [[maybe_unused]] const bool started = [] {

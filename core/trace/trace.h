@@ -1,10 +1,10 @@
-// Traces a run: what happens in each process goes to a file of the folder that SWATH_TRACE names, in an open format
-// (docs/formats/trace.md). Source of the idea: Pablo, as in Kandaswamy et al. 2002 (IEEE TPDS 13(12)), section 3.
+// Traces a run: each process writes its events to a file in the folder that SWATH_TRACE names, in an open format
+// (docs/formats/trace.md). The idea is from Pablo, as used by Kandaswamy et al. 2002 (IEEE TPDS 13(12)), section 3.
 //
-// A call costs its thread the making of one Event. A thread of the trace turns events into text, compresses the text,
-// and appends it to the file several times a second, so that a killed process leaves all but its last moments. Nothing
-// is dropped in silence: whoever makes events faster than they are written waits, and where the trace has to stop (a
-// full disk, the limit), the program goes on and a line on stderr says so. A trace without its last line was cut.
+// A traced call only makes one Event. The trace's own thread turns events into text, compresses it, and appends it to
+// the file several times a second, so that a killed process loses only its last events. Events are never dropped
+// without notice: a thread that makes events faster than they are written waits. If the trace must stop (full disk,
+// size limit), a line on stderr reports it, and the program continues. A trace without its end line is incomplete.
 #pragma once
 
 #include <memory>
@@ -14,26 +14,25 @@
 
 namespace swath::trace {
 
-// Whether this process is traced. Costs a load.
+// True if this process is traced. Costs one atomic load.
 bool is_active();
 
-// Adds a line to the trace of this process; does nothing where it is not traced. Never throws.
+// Adds a line to the trace of this process; does nothing if it is not traced. Never throws.
 void add(std::unique_ptr<Line> line) noexcept;
 
-// Whether the trace of this process lacks a definition of the key. The caller adds one: it is asked once for each key,
-// but for traces of very many, which say some twice.
+// True if the trace of this process has no definition of the key yet; the caller must then add one. Returns true once
+// for each key, except in traces with very many keys, where some are defined twice.
 bool needs_definition(uint64_t key) noexcept;
 
-// Returns when everything that was added before is in the file.
+// Returns when all lines added before are in the file.
 void flush() noexcept;
 
-// Traces this process into `folder` from now on, as SWATH_TRACE does from the beginning; empty: no longer. Throws
-// Error{kStore} where the file cannot be made.
+// Begins to trace this process into `folder`, as SWATH_TRACE does at the program's start. Empty: ends the trace. Throws
+// Error{kStore} if the file cannot be created.
 void start(const std::string& folder);
 void stop() noexcept;
 
-// The rank of this process among those that were started together, as far as the environment tells: MPI's and Slurm's
-// variables; else 0.
+// The rank of this process, from the environment variables of MPI and Slurm; 0 if there are none.
 int rank_of_environment();
 
 }  // namespace swath::trace

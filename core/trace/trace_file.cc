@@ -26,11 +26,11 @@ std::string host_name() {
 
 TraceFile::TraceFile(const std::string& folder, int rank, int64_t bytes_max) : bytes_max_(bytes_max) {
   std::error_code error;
-  std::filesystem::create_directories(folder, error);  // what is wrong with it, opening the file says
+  std::filesystem::create_directories(folder, error);  // if it failed, opening the file reports the reason
   char rank_text[16] = {};
   std::snprintf(rank_text, sizeof(rank_text), "%06d", rank);
   const std::string stem = folder + "/rank-" + rank_text + "-" + host_name() + "-" + std::to_string(getpid());
-  int reason = EEXIST;  // another copy of this library in the process, or a process of the same number before
+  int reason = EEXIST;  // the name is taken by another copy of this library, or by an earlier process
   for (int copy = 1; reason == EEXIST && copy < 1000; ++copy) {
     path_ = stem + (copy == 1 ? "" : "-" + std::to_string(copy)) + ".pfw.gz";
     try {

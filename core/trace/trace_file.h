@@ -1,4 +1,4 @@
-// The file of one process's trace: gzip members, each of whole lines.
+// The trace file of one process. It consists of gzip members, each with whole lines.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@ namespace swath::trace {
 
 class TraceFile {
  public:
-  // Makes the file in the folder, which it makes too. Throws Error{kStore} where it cannot.
-  // `bytes_max`: how long the file may become.
+  // Creates the file, and the folder if needed. Throws Error{kStore} on failure. `bytes_max`: the maximum size of the
+  // file.
   TraceFile(const std::string& folder, int rank, int64_t bytes_max);
 
   const std::string& path() const { return path_; }
-  // Appends the lines as one member. Returns why not, where it cannot; the file ends with whole members then, too, and
-  // nothing more is appended.
+  // Appends the lines as one member. Returns an empty text, or the reason why it failed. After a failure, the file
+  // still ends with a whole member, and later calls append nothing.
   std::string append(std::string_view lines);
 
  private:
@@ -27,7 +27,7 @@ class TraceFile {
   Descriptor descriptor_;
   int64_t bytes_ = 0;
   const int64_t bytes_max_;
-  std::string stopped_;  // why nothing is appended any more
+  std::string stopped_;  // why appending has failed; empty: it has not
 };
 
 }  // namespace swath::trace

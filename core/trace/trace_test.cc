@@ -52,10 +52,10 @@ class Defined final : public Definition {
   void write_arguments(JsonObject& arguments) const override { arguments.put("shape", "x"); }
 };
 
-// By a program that is none of ours.
+// Uncompresses the file with another program, gzip.
 std::string uncompressed(const std::string& path) {
   const std::string command = "gzip -dc '" + path + "' 2>/dev/null";
-  FILE* const pipe = popen(command.c_str(), "r");  // NOLINT(bugprone-command-processor): not our own reader
+  FILE* const pipe = popen(command.c_str(), "r");  // NOLINT(bugprone-command-processor): an independent reader
   std::string text;
   for (int c = fgetc(pipe); c != EOF; c = fgetc(pipe)) text += static_cast<char>(c);
   pclose(pipe);
@@ -130,7 +130,7 @@ TEST_F(TraceTest, EventsAreLinesOfJsonInTheOrderInWhichTheyWereAdded) {
 
 TEST_F(TraceTest, ThreadsLoseNothing) {
   constexpr int kThreads = 4;
-  constexpr int kEvents = 30000;  // more than may wait
+  constexpr int kEvents = 30000;  // more than the queue holds
   start(folder_.path());
   std::vector<std::thread> threads;
   for (int at = 0; at < kThreads; ++at) {
