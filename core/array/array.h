@@ -268,7 +268,7 @@ class Array {
 
   std::atomic<bool> will_sync_;
   std::atomic<bool> is_unfilled_;
-  mutable PerProcess<std::mutex> mutex_;  // guards the members below; a forked child does not wait for it
+  mutable PerProcess<std::mutex> mutex_;  // guards the members below; a forked child has its own
   std::shared_ptr<const Stored> stored_;
   std::shared_ptr<File> file_;
   std::optional<AgreedInputs> agreed_last_;  // of the last operation of all ranks

@@ -1,12 +1,12 @@
-// What a C++ program includes: files of any format, arrays in them, and the ranks that read and write them together.
+// The header for C++ programs: files of any format, their arrays, and the ranks that read and write them together.
 //
 //   open_file(), create_file()   a DataFile: its arrays, dimensions, attributes and records      files/data_file.h
 //   open(), create()             one array and its file, closed together                         files/one_array_file.h
 //   FileArray                    read(), write(), append(), explain()                            files/file_array.h
-//   Decomposition, Distribution  which elements are whose                                        space/
-//   formats::Contents, NewArray  what a file holds, and what it is to hold                       formats/
+//   Decomposition, Distribution  which rank has which elements                                        space/
+//   formats::Contents, NewArray  the contents of a file, and new arrays                       formats/
 //   Comm                         make_solo_comm(); make_mpi_comm() of <swath/swath_mpi.hpp>    comm/
-//   Error                        what is thrown, on all ranks alike                              base/error.h
+//   Error                        the exception, the same on all ranks                              base/error.h
 #pragma once
 
 #if __cplusplus < 202002L

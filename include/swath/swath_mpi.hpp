@@ -1,4 +1,4 @@
-// The ranks of MPI: make_mpi_comm(MPI_COMM_WORLD). Of Swath::mpi, which is built for one MPI.
+// The ranks of MPI: make_mpi_comm(MPI_COMM_WORLD). Requires the CMake target Swath::mpi, which is built for one MPI.
 #pragma once
 
 #include "comm/mpi_ranks.h"
