@@ -1,4 +1,4 @@
-// The door between the stub (stub/stub.c) and a backend: what a backend exports.
+// The functions that a backend exports to the stub (stub/stub.c).
 
 #include <array>
 #include <cstring>
@@ -24,14 +24,14 @@ const Served* find_served(const char* name) {
 
 }  // namespace
 
-// Asked before anything else: the stub opens no backend of another build, which a former installation may have left.
+// The stub calls it first: it uses no backend of another build, which a former installation may have left.
 extern "C" [[gnu::visibility("default")]] const char* swath_mpi_io_build() { return SWATH_MPI_IO_BUILD; }
 
-// `libmpi`: of dlopen, and global: names of MPI that this library leaves open are found there. Threads may come here at
-// the same time, and again.
+// `libmpi`: the handle of the loaded MPI. It is global, since this library's undefined MPI symbols are resolved there.
+// Several threads may call this at the same time, and repeatedly.
 extern "C" [[gnu::visibility("default")]] void swath_mpi_io_begin(void* libmpi) { swath::mpi_io::load_real(libmpi); }
 
-// What serves "MPI_File_open" and PMPI_File_open; null: the MPI's own function does, from now on.
+// The function for "MPI_File_open" and PMPI_File_open; null: the stub uses the MPI's own function from now on.
 extern "C" [[gnu::visibility("default")]] void* swath_mpi_io_function(const char* name) {
   const Served* served = find_served(name);
   return served != nullptr && swath::mpi_io::has_real(name) ? served->function : nullptr;

@@ -1,5 +1,5 @@
-// MPI's calls that move data, every one of them: {read, write} x {at an offset, at the pointer, at the shared pointer}
-// x {alone, together, in order} x {now, in the background, in two halves} x {int, MPI_Count}.
+// All MPI calls that move data: {read, write} x {explicit offset, individual pointer, shared pointer} x {independent,
+// collective, ordered} x {blocking, nonblocking, split} x {int, MPI_Count}.
 
 #include <mpi.h>
 
@@ -40,7 +40,7 @@ DataTransfer transfer_of(ServedFile& file, const Kind& kind, const DataCall& cal
   return {};
 }
 
-// Throws, of a collective call on all ranks alike.
+// Errors of a collective call are thrown on all ranks.
 int64_t move(ServedFile& file, const Kind& kind, const DataCall& call, MPI_Offset offset) {
   if (!is_collective(kind)) return file.move(transfer_of(file, kind, call, offset));
   file.queue(true).finish();
@@ -94,7 +94,7 @@ DataCall call_of(Direction direction, const void* buffer, MPI_Count count, MPI_D
   return {direction, const_cast<void*>(buffer), count, type};
 }
 
-// What MPI's functions do, each with MPI's own in its place where the file is not served. `function`: its member of
+// The implementations of MPI's functions. If the file is not served, each calls MPI's own: `function`, a member of
 // Real.
 template <Direction direction, Ranks ranks, auto function, typename Count>
 int at_offset(MPI_File file, MPI_Offset offset, Buffer<direction> buffer, Count count, MPI_Datatype type,
@@ -154,7 +154,7 @@ int end_of(MPI_File file, Buffer<direction> buffer, MPI_Status* status) {
 
 }  // namespace
 
-// One direction's calls with counts of one type; `c` is nothing, or _c.
+// The calls of one direction, with counts of one type; `c` is empty or _c.
 #define SWATH_CALLS(word, way, first, c, Count)                                                                      \
   SWATH_SERVED(File_##word##_at##c, (at_offset<way, Ranks::kAlone, &Real::File_##word##_at##c, Count>)),             \
       SWATH_SERVED(File_##word##_at_all##c,                                                                          \

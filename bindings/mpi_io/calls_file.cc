@@ -1,4 +1,4 @@
-// MPI's calls about a file: opening, closing, its view, its pointers, its hints.
+// MPI's calls on a whole file: open, close, view, pointers, hints.
 
 #include <mpi.h>
 #include <strings.h>
@@ -17,13 +17,13 @@
 namespace swath::mpi_io {
 namespace {
 
-// What each MPI keeps inside is as the machine has it.
+// In all known MPIs, the representation "internal" is the native one.
 bool is_native(const char* representation) {
   return representation != nullptr &&
          (strcasecmp(representation, "native") == 0 || strcasecmp(representation, "internal") == 0);
 }
 
-// An error handler may make a success of an error.
+// True if MPI has set a view in this representation: an error handler may return MPI_SUCCESS after an error.
 bool mpi_has_view_in(MPI_File file, const char* representation) {
   char word[MPI_MAX_DATAREP_STRING + 1] = {};
   MPI_Offset displacement = 0;
@@ -44,7 +44,7 @@ int rank_of(MPI_Comm ranks) {
 int open(MPI_Comm ranks, const char* path, int access_mode, MPI_Info info, MPI_File* file) {
   if (file != nullptr) *file = MPI_FILE_NULL;
   const int code = real().File_open(ranks, path, access_mode, info, file);
-  if (code != MPI_SUCCESS || *file == MPI_FILE_NULL) return code;  // an error handler may make a success of an error
+  if (code != MPI_SUCCESS || *file == MPI_FILE_NULL) return code;  // an error handler may return MPI_SUCCESS
   return guarded(*file, [&] {
     ServedFile::Opened opened = ServedFile::open({*file, ranks, path, access_mode, info});
     if (opened.file != nullptr) {
@@ -65,7 +65,7 @@ int close(MPI_File* file) {
   return code != MPI_SUCCESS ? code : of_mpi;
 }
 
-// Collective, behind a view that MPI has and Swath has not.
+// Collective. From now on MPI serves the file, since it has a view that Swath does not support.
 int give_back(MPI_File file, ServedFile& served) {
   if (report_is_wanted()) served.report().note("given back to MPI at a view of another data representation");
   remove_served(file);
@@ -78,7 +78,7 @@ int set_view(MPI_File file, MPI_Offset displacement, MPI_Datatype etype, MPI_Dat
              const char* representation, MPI_Info info) {
   const auto served = served_file(file);
   if (served == nullptr) return real().File_set_view(file, displacement, etype, filetype, representation, info);
-  if (!is_native(representation)) {  // all ranks say the same
+  if (!is_native(representation)) {  // it is the same on all ranks
     served->queue(true).finish();
     const int code = real().File_set_view(file, displacement, etype, filetype, representation, info);
     const bool is_taken = code == MPI_SUCCESS && mpi_has_view_in(file, representation);
@@ -93,7 +93,7 @@ int set_view(MPI_File file, MPI_Offset displacement, MPI_Datatype etype, MPI_Dat
   return guarded(file, [&] {
     served->set_view(make_view);
     if (info != MPI_INFO_NULL && !known_hints(info).empty()) {
-      served->queue(false).finish();  // what is under way is done by the hints that it was begun with
+      served->queue(false).finish();  // running operations use their old hints
       served->take_hints_of_rank(info);
     }
   });

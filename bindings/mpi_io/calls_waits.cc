@@ -25,9 +25,9 @@ int tell(const FailedRequest& failed) {
   return raise(served_file(handle) == failed.file ? handle : MPI_FILE_NULL, failed.error);
 }
 
-// MPI_Wait and MPI_Waitall of MPICH look after nothing but generalized requests where there are some: a rank that waits
-// for ours would not go on with messages that another waits for, before it does its part of our work. So MPI is asked
-// again and again, as its progress needs. `test` asks, and says whether it is done.
+// MPICH's MPI_Wait and MPI_Waitall make no progress on messages while they wait for generalized requests: another rank
+// that waits for such a message could not do its part of the operation. So this polls with MPI_Test, and lets MPI make
+// progress in between. `test` calls it, and sets its argument when the request is done.
 template <typename Test>
 int wait_by_asking(const Test& test) {
   Backoff backoff;
@@ -58,15 +58,15 @@ int complete_one(Argument... argument) {
   return code;
 }
 
-// The requests of a call that completes several, as they were before it.
+// The requests of a call that completes several of them, copied before the call.
 class Requests {
  public:
   Requests(int count, const MPI_Request* requests) : requests_(requests, requests + std::max(count, 0)) {
     static_cast<void>(take_failed_requests());
   }
 
-  // Tells what failed, in the status of each; `status_of`: where that of a request's number is. `code`: what MPI's call
-  // has returned.
+  // Reports failed requests, and sets their status. `status_of`: the index in `statuses` of a request's status. `code`:
+  // the result of MPI's call.
   template <typename StatusOf>
   int tell_failed(int code, std::span<MPI_Status> statuses, const StatusOf& status_of) const {
     const std::vector<FailedRequest> all = take_failed_requests();

@@ -40,8 +40,8 @@ int class_of_errno(int error) {
   }
 }
 
-// A code of that class that MPI_Error_string has a text for; the class itself where this MPI has none for codes that
-// are added to classes of its own, as MPICH.
+// Makes an error code of that class with a text of its own. Returns the class itself if this MPI (such as MPICH) allows
+// no texts for codes added to its predefined classes.
 int new_code(int error_class) {
   int code = error_class;
   char text[MPI_MAX_ERROR_STRING + 1] = {};
@@ -55,7 +55,7 @@ int new_code(int error_class) {
   return is_made ? code : error_class;
 }
 
-// One code a class, whose text is said anew, however many errors there are.
+// The error code of a class, with the text of the latest error: one code a class, however many errors occur.
 int code_of(int error_class, const std::string& text) {
   static std::mutex mutex;
   static std::map<int, int> codes;
@@ -66,8 +66,9 @@ int code_of(int error_class, const std::string& text) {
   return code;
 }
 
-// MPI_Error_string cannot tell it everywhere. What a program asked for wrongly it may have tried on purpose; what a
-// store refused is said, and by one rank where all have it.
+// Prints errors of the store, since not every MPI can return their text by MPI_Error_string. Other errors may be
+// deliberate tests of the program, so they are printed only if a report is wanted. If all ranks have the error, rank 0
+// prints it.
 void say_once(MPI_File file, const Error& error) {
   if (error.kind() != ErrorKind::kStore && !report_is_wanted()) return;
   const std::string text = error.what();

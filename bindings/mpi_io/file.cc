@@ -258,7 +258,7 @@ void ServedFile::finish_together() {
 void ServedFile::sync() {
   collective_jobs_.finish();
   own_jobs_.finish();
-  // One rank of a node syncs for all; after this meeting each rank's own writes are there.
+  // One rank of each node syncs for all its ranks; after this meeting, every rank's writes are in the file.
   const auto failure = failure_in([&] { meet(std::nullopt); });
   collective_->sync();
   if (failure) throw Error(*failure);
@@ -318,7 +318,7 @@ void ServedFile::set_view(const std::function<FileView()>& make) {
     of_all_ = meet(failure, mine);
   } else {
     if (failure) throw Error(*failure);
-    of_all_.views_are_contiguous = 0;  // for all that others know
+    of_all_.views_are_contiguous = 0;  // since this rank does not know the others' views
     last_direction_.reset();
   }
   const std::lock_guard guard(mutex_);
@@ -351,7 +351,7 @@ void ServedFile::seek(int64_t etypes, int whence) {
 
 void ServedFile::seek_shared(int64_t etypes, int whence) {
   collective_jobs_.finish();
-  comm_->barrier();  // earlier writes of other ranks are counted
+  comm_->barrier();  // earlier calls of other ranks have moved the pointer and the end
   int64_t from = 0;
   const auto failure = failure_in([&] {
     check_whence("seek_shared", whence);
@@ -363,7 +363,7 @@ void ServedFile::seek_shared(int64_t etypes, int whence) {
              "seek_shared " + path_ + "\noffset=" + std::to_string(etypes) + "\nwhence=" + std::to_string(whence),
              with_pending(failure));
   shared_pointer_.set(etypes + broadcast_number(*comm_, from));
-  comm_->barrier();  // ranks that continue find it there
+  comm_->barrier();  // no rank continues before the pointer is set
 }
 
 // ---- what a call moves ----------------------------------------------------------------------------------------------
@@ -392,7 +392,7 @@ DataTransfer ServedFile::transfer_of(const DataCall& call) const {
   } else {
     const Nest memory = repeated(*type, call.count);
     transfer.bytes = memory.bytes();
-    // MPI_BOTTOM is null: places relative to it are addresses.
+    // MPI_BOTTOM is null, so offsets relative to it are addresses.
     transfer.address += memory.low();
     if (memory.runs() > 1) transfer.scattered = memory.shifted(-memory.low());
   }

@@ -46,7 +46,7 @@ struct DataTransfer {
   Nest memory() const { return is_packed() && bytes > 0 ? Nest::block(bytes) : scattered; }
 };
 
-// Reduced over all ranks when they meet.
+// A reduction over all ranks at each of their meetings.
 struct OfAllRanks {
   int64_t alone_is_cheaper[2] = {1, 1};  // by direction
   int64_t views_are_contiguous = 1;
@@ -97,14 +97,14 @@ class ServedFile {
   // For a call without communication.
   void take_hints_of_rank(MPI_Info info) { hints_.take_of_rank(known_hints(info)); }
 
-  // ---- what a call moves. They throw where it may not be made, and move pointers. ----
+  // ---- the transfer of a call. These throw if the call is not allowed, and advance the pointers. ----
   DataTransfer at(const DataCall& call, int64_t offset) const;
   DataTransfer at_pointer(const DataCall& call);
   DataTransfer at_shared_pointer(const DataCall& call);
   // Collective: each rank's bytes follow those of the previous rank. An error of any rank is an error of all.
   DataTransfer in_order(const DataCall& call);
 
-  // ---- moving it. Returns the bytes moved: fewer than requested for a read at the end of the file. ----
+  // ---- carrying it out. Returns the bytes moved: fewer than requested for a read at the end of the file. ----
   int64_t move(const DataTransfer& transfer);
   // Collective. An error of any rank, or `failure`, is an error of all: at once if the ranks meet; otherwise this rank
   // returns it at once, and the others at their next meeting.
@@ -152,7 +152,7 @@ class ServedFile {
   const std::string path_;
   const int access_mode_;
   const std::shared_ptr<Comm> comm_;
-  const bool serves_without_mpi_;  // what ranks do together
+  const bool serves_without_mpi_;  // collective operations make no MPI calls
   Hints hints_;
   const bool is_reported_ = report_is_wanted();  // false: seconds are not needed, and the clock is not read
   Report report_;
@@ -168,11 +168,11 @@ class ServedFile {
   // not exclude each other.
   std::mutex atomic_turn_;
 
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards the members below
   std::shared_ptr<const FileView> view_ = std::make_shared<const FileView>();
   int64_t position_ = 0;
 
-  // Of collective calls, which come in one order; all ranks know the same but of the last.
+  // State of collective calls, which come in one order. It is the same on all ranks, except for the latest call.
   OfAllRanks of_all_;
   std::optional<Direction> last_direction_;  // of the last collective call that moved data
   std::optional<Error> pending_error_;       // returned by this rank, not yet sent to the others

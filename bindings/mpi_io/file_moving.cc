@@ -1,4 +1,4 @@
-// How a served file moves bytes: by this rank alone, together with all, atomically.
+// Transfers of a served file: independent, collective, and atomic.
 #include <algorithm>
 #include <mutex>
 #include <optional>
@@ -18,7 +18,7 @@ std::string kind_of(Direction direction, bool is_collective) {
 
 }  // namespace
 
-// Of a read what lies before the end of the file.
+// The bytes of a transfer; of a read, only those before the end of the file.
 int64_t ServedFile::clipped_bytes(const DataTransfer& transfer, File& file) const {
   if (transfer.direction == Direction::kWrite || transfer.bytes == 0) return transfer.bytes;
   return transfer.view->at(transfer.first, transfer.bytes).bytes_before(file.size());
@@ -51,7 +51,7 @@ int64_t ServedFile::move_in_order_of_view(const DataTransfer& transfer, File& fi
   return bytes;
 }
 
-// One run of the file and of memory: there is nothing to plan.
+// Transfers one contiguous range between file and memory, without a plan.
 int64_t ServedFile::move_run(const DataTransfer& transfer, int64_t offset, bool is_collective) {
   Counters done;
   std::optional<Stopwatch> watch;
@@ -88,7 +88,7 @@ int64_t ServedFile::move_by_itself(const DataTransfer& transfer, bool is_collect
   return clipped.bytes;
 }
 
-// Nobody else moves anything of the range meanwhile: not one byte of what others write atomically is between.
+// Locks the range during the transfer, so that it contains either all or none of another atomic write.
 int64_t ServedFile::move_atomically(const DataTransfer& transfer, bool is_collective) {
   if (transfer.bytes == 0) return 0;
   const Nest places = transfer.view->nest(transfer.first + transfer.bytes);
@@ -115,7 +115,7 @@ int64_t ServedFile::move(const DataTransfer& transfer) {
   return is_atomic_ ? move_atomically(transfer, false) : move_by_itself(transfer, false);
 }
 
-// Of what all ranks know alike: none of them asks another.
+// Decides without communication, from values that are the same on all ranks.
 bool ServedFile::ranks_go_alone(Direction direction) const {
   if (is_atomic_) return false;
   if (comm_->size() == 1 || !hints_.together(direction)) return true;
@@ -134,8 +134,8 @@ int64_t ServedFile::move_collectively(const DataTransfer& transfer, const std::o
   return bytes;
 }
 
-// Ranks meet only where reading follows writing, or writing reading: programs count on it that a collective read finds
-// what was written collectively before.
+// Ranks meet only when a read follows a write, or a write a read: programs rely on a collective read to find the data
+// of earlier collective writes.
 int64_t ServedFile::move_alone(const DataTransfer& transfer, const std::optional<Error>& failure) {
   if (comm_->size() > 1 && last_direction_ != transfer.direction) {
     meet(failure);
@@ -150,7 +150,7 @@ int64_t ServedFile::move_alone(const DataTransfer& transfer, const std::optional
 }
 
 int64_t ServedFile::move_together(const DataTransfer& transfer, const std::optional<Error>& failure) {
-  // What does not ascend this rank moves by itself, and takes part with nothing.
+  // If its view does not ascend, this rank transfers its bytes independently, and takes part with zero bytes.
   DataTransfer shared = transfer;
   int64_t by_itself = 0;
   auto what = failure;

@@ -12,13 +12,13 @@ namespace swath::mpi_io {
 namespace {
 
 #ifdef OPEN_MPI
-constexpr bool kIsStrict = false;  // Open MPI takes what MPI forbids: it is moved in its own order
+constexpr bool kIsStrict = false;  // Open MPI accepts invalid views: such bytes are moved in view order
 #else
 constexpr bool kIsStrict = true;
 #endif
 
-// MPI-4.1, section 14.3: the places of an etype and of a file type are not negative and do not decrease, and where the
-// file may be written none is there twice.
+// MPI-4.1, section 14.3: the displacements of an etype and of a file type are not negative and do not decrease. If the
+// file may be written, no byte occurs twice.
 void check_places(const Nest& nest, const std::string& what, bool is_read_only) {
   if (!kIsStrict || nest.empty()) return;
   if (nest.low() < 0) {

@@ -1,4 +1,4 @@
-// A view set by MPI_File_set_view: which bytes of the file the program has, in which order.
+// A view set by MPI_File_set_view: which bytes of the file the program accesses, in which order.
 #pragma once
 
 #include <mpi.h>

@@ -10,7 +10,7 @@ namespace {
 
 std::shared_mutex mutex;
 
-// Outlives whatever ends late.
+// Never destroyed: late destructors may use it.
 std::map<MPI_File, std::shared_ptr<ServedFile>>& all() {
   static auto* const files = new std::map<MPI_File, std::shared_ptr<ServedFile>>;
   return *files;

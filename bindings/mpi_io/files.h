@@ -9,7 +9,7 @@
 
 namespace swath::mpi_io {
 
-// Null if MPI serves it, or if it is not a file.
+// Null if MPI serves the file, or if the handle is invalid.
 std::shared_ptr<ServedFile> served_file(MPI_File file);
 void add_served(std::shared_ptr<ServedFile> file);
 void remove_served(MPI_File file);

@@ -1,7 +1,8 @@
-/* What the stub defines, and real.h has the real ones of: each name as MPI_ and as PMPI_. Read by C, C++ and assembly,
-   so: one line each, and no other comments. SWATH_MPI_FUNCTION is for what every MPI-3.1 has; SWATH_MPI_LARGE_FUNCTION
-   for the forms with large counts that came with MPI-4: of File_read it is File_read_c. MPI_Register_datarep belongs to
-   no file, and c2f and f2c hand over what MPI_File_open gave. */
+/* The functions that the stub defines, and whose originals real.h has: each name as MPI_ and as PMPI_. C, C++ and
+   assembly include this list, so it has one line for each function, and no other comments. SWATH_MPI_FUNCTION is for
+   functions of MPI-3.1, SWATH_MPI_LARGE_FUNCTION for the large-count functions of MPI-4: File_read stands for
+   File_read_c. Not in the list: MPI_Register_datarep, which has no file, and c2f and f2c, which only convert handles of
+   MPI_File_open. */
 SWATH_MPI_FUNCTION(Init)
 SWATH_MPI_FUNCTION(Init_thread)
 SWATH_MPI_FUNCTION(Finalize)

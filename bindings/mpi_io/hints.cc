@@ -148,7 +148,7 @@ bool Hints::take_one(const std::string& key, const std::string& value, bool is_o
   return true;
 }
 
-// A hint for a method of collective operations makes ranks meet.
+// If a hint sets the method of collective operations, ranks meet.
 bool Hints::goes_alone(Direction direction, bool is_cheaper) const {
   if (contiguous_ != Contiguous::kAutomatic) return contiguous_ == Contiguous::kAlone;
   return is_cheaper && collective_method(direction) == Method::kAuto;

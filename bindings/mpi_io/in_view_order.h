@@ -1,5 +1,5 @@
-// Transfers of a view that does not ascend, or has bytes twice: byte by byte in the view's order, since plans do not
-// support it. MPI allows reads by such views, and does not prevent writes.
+// Transfers of views that do not ascend or contain bytes twice: byte by byte, in view order, since plans do not support
+// them. MPI allows reads by such views, and does not prevent writes.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,8 @@
-// MPI_Init and MPI_Init_thread: MPI is asked to serve every thread, so that operations can go on in the background.
+// MPI_Init and MPI_Init_thread request MPI_THREAD_MULTIPLE, so that operations can run in the background.
 //
 // Environment:
-//   SWATH_MPI_IO_THREADS=off   MPI is asked for what the program asks for: nonblocking operations are done at their
-//   start
+//   SWATH_MPI_IO_THREADS=off   requests the program's own thread level: nonblocking operations are then completed when
+//                              they are started
 
 #include <mpi.h>
 

@@ -34,7 +34,7 @@ class Started {
   Started(const Started&) = delete;
   Started& operator=(const Started&) = delete;
 
-  // By whichever thread.
+  // Any thread may call it.
   void carry_out() {
     failure_ = failure_in([this] { bytes_ = move_(); });
     const std::lock_guard guard(mutex_);
@@ -50,8 +50,8 @@ class Started {
     changed_.wait(lock, [this] { return is_done_; });
   }
 
-  // MPI calls this in the call that completes the request, after which the same thread reports a failure; and in
-  // MPI_Request_get_status, which completes nothing.
+  // MPI calls this from the call that completes the request; the same thread then reports a failure. It also calls this
+  // from MPI_Request_get_status, which completes nothing.
   void tell(MPI_Status* status) const {
     set_bytes(status, bytes_);
     status->MPI_SOURCE = MPI_UNDEFINED;
@@ -79,9 +79,9 @@ class Started {
 // one.
 using State = std::shared_ptr<Started>;
 
-// Shares of operations that are over. What they hold, datatypes of MPI and perhaps a file, goes in a call of the
-// program that is not inside MPI: the thread that has done the work calls nothing of MPI, and MPI may be locked while
-// it frees a request (MPICH 4.0 ends the program if it is then called).
+// References to finished operations, which hold MPI datatypes and perhaps a file. They are released later, in a call of
+// the program outside of MPI: the background thread must make no MPI calls, and MPI may hold its lock while it frees a
+// request (MPICH 4.0 ends the program if it is called then).
 class Finished {
  public:
   void add(State share) {
@@ -101,7 +101,7 @@ class Finished {
   std::vector<State> shares_;
 };
 
-// Outlives whatever ends late.
+// Never destroyed: late destructors may use it.
 Finished& finished() {
   static auto* const shares = new Finished;
   return *shares;
@@ -127,7 +127,7 @@ int swath_mpi_io_free(void* state) {
   return MPI_SUCCESS;
 }
 
-int swath_mpi_io_cancel(void* /*state*/, int /*is_complete*/) { return MPI_SUCCESS; }  // it goes on to its end
+int swath_mpi_io_cancel(void* /*state*/, int /*is_complete*/) { return MPI_SUCCESS; }  // the operation continues
 
 // MPICH calls these from MPI_Test and MPI_Wait.
 int swath_mpi_io_poll(void* state, MPI_Status* /*status*/) {
@@ -135,7 +135,7 @@ int swath_mpi_io_poll(void* state, MPI_Status* /*status*/) {
   if (started.is_done()) {
     complete(started);
   } else {
-    sched_yield();  // gives the core to the work while a program polls
+    sched_yield();  // gives the core to the background thread while the program polls
   }
   return MPI_SUCCESS;
 }
@@ -156,8 +156,8 @@ using StartAsking = int (*)(MPI_Grequest_query_function*, MPI_Grequest_free_func
                             int (*poll)(void*, MPI_Status*), int (*wait)(int, void**, double, MPI_Status*), void* state,
                             MPI_Request*);
 
-// Null where this MPI has none, and for ranks that share no memory: the work then calls MPI, which must not be waited
-// in.
+// Null if this MPI has none, or if the ranks share no memory: then the background work calls MPI, and must not wait
+// inside an MPI call.
 StartAsking start_asking(const ServedFile& file) {
   static const auto function = reinterpret_cast<StartAsking>(real_symbol("MPIX_Grequest_start"));
   return file.serves_without_mpi() ? function : nullptr;
@@ -187,7 +187,7 @@ MPI_Request start_in_background(const std::shared_ptr<ServedFile>& file, bool co
     });
     return request;
   }
-  const MPI_Request request = started->request;  // the program's once it is complete
+  const MPI_Request request = started->request;  // the program may free it once it is complete
   auto job = [started = std::move(started)]() mutable {
     started->carry_out();
     complete(*started);

@@ -25,7 +25,7 @@ int refuse_count(MPI_File file) {
   return MPI_ERR_COUNT;
 }
 
-// What stands in for a function with large counts: the one that `kByInt` is, a member of Real.
+// Replaces a function with large counts by the int form, the member `kByInt` of Real.
 template <auto kByInt, typename LargeFunction>
 struct ByInt;
 
@@ -70,7 +70,7 @@ void load_real(void* libmpi) {
   static std::once_flag once;
   std::call_once(once, [libmpi] {
     loaded_mpi = libmpi;
-    // Those with large counts are the last of the list, and find the others loaded.
+    // Functions with large counts are last in the list, so the int forms are loaded before them.
 #define SWATH_MPI_FUNCTION(name) load(libmpi, "PMPI_" #name, loaded.name);
 #define SWATH_MPI_LARGE_FUNCTION(name) load_large<&Real::name>(libmpi, "PMPI_" #name "_c", loaded.name##_c);
 #include "mpi_io/functions.h"

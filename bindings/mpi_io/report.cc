@@ -39,7 +39,8 @@ std::vector<std::byte> written(const std::map<std::string, Report::Kind>& kinds)
   return writer.take();
 }
 
-// Adds what one rank has written; of seconds the slowest rank's count, of operations the busiest's.
+// Adds the report of one rank. Bytes and counters are summed; of operations, of predicted and of total seconds, the
+// maximum over the ranks counts.
 void add_written(const std::vector<std::byte>& bytes, std::map<std::string, Report::Kind>& kinds) {
   ByteReader reader("a report", bytes);
   for (int64_t left = reader.number(); left > 0; --left) {

@@ -49,7 +49,7 @@ void SharedPointer::open() {
   if (folder_.empty()) {
     std::string reason;
     shared_memory_ = SharedFolder::open(reason);
-    do {  // who opens the folder first removes what nobody holds
+    do {  // the first process in the folder removes unused files
       if (shared_memory_ != nullptr) file_ = shared_memory_->open_or_create(SharedFolder::table_name(name_), reason);
       if (!file_.is_open()) {
         throw Error(ErrorKind::kStore, "open the shared file pointer in shared memory: " + reason, errno);

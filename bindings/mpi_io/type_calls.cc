@@ -11,7 +11,7 @@ using GetContents = int (*)(MPI_Datatype, MPI_Count, MPI_Count, MPI_Count, MPI_C
 using GetExtent = int (*)(MPI_Datatype, MPI_Count*, MPI_Count*);
 using GetSize = int (*)(MPI_Datatype, MPI_Count*);
 
-// Of the loaded MPI, whose names are global wherever this runs; null where it is older than MPI-4.
+// A function of the loaded MPI, whose symbols are always global here; null if the MPI is older than MPI-4.
 template <typename Function>
 Function large(const char* name) {
   return reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));

@@ -31,7 +31,8 @@ bool is_predefined(int combiner) {
   }
 }
 
-// The first `count` numbers stand as ints at the front: from the last on, none is overwritten before it is read.
+// Converts `count` ints at the front to 64-bit numbers in place, from the last on, so that none is overwritten before
+// it is read.
 void widen(std::vector<int64_t>& numbers, int64_t count) {
   auto* const bytes = reinterpret_cast<std::byte*>(numbers.data());
   for (int64_t i = count - 1; i >= 0; --i) {
@@ -63,7 +64,7 @@ TypeContents::TypeContents(MPI_Datatype type) {
   read(type);
 }
 
-// All numbers are written where they are to stay, ints at the front of their part: lists may be long.
+// MPI writes all numbers directly into the result, since lists may be long; ints are widened in place afterwards.
 void TypeContents::read(MPI_Datatype type) {
   static_assert(sizeof(MPI_Aint) == sizeof(int64_t) && sizeof(MPI_Count) == sizeof(int64_t));
   numbers_.resize(static_cast<size_t>(ints_ + addresses_ + large_counts_));

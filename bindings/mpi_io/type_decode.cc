@@ -18,8 +18,8 @@ namespace {
 
 using Numbers = std::span<const int64_t>;
 
-// Of MPI-1's Fortran calls, which MPI 3 removed: their displacements are int. Open MPI keeps their numbers without the
-// names, the standard ABI has neither.
+// Combiners of MPI-1's Fortran calls with int displacements, which MPI 3 removed. Open MPI still uses their values
+// without the names; the standard ABI has neither.
 #if defined(OPEN_MPI)
 constexpr int kHvectorInteger = MPI_COMBINER_HVECTOR - 1;
 constexpr int kHindexedInteger = MPI_COMBINER_HINDEXED - 1;
@@ -43,7 +43,7 @@ constexpr int kStructInteger = MPI_COMBINER_STRUCT_INTEGER;
 
 // ---- predefined types -------------------------------------------------------------------------------------------
 
-// As C lays out struct {Value value; int index;}.
+// The layout of C's struct {Value value; int index;}.
 template <typename Value>
 Nest pair_with_int() {
   struct Pair {
@@ -65,7 +65,7 @@ Nest nest_of_pair(MPI_Datatype type) {
   return {};
 }
 
-// A value and an index of any two predefined types, as C lays them out: integers are aligned to their size.
+// A value and an index of any two predefined types, in C's layout: integers are aligned to their size.
 #if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
 Nest nest_of_value_index(const TypeContents& contents) {
   const int64_t value = size_of(contents.types()[0]);
@@ -89,7 +89,7 @@ Nest nest_of_predefined(MPI_Datatype type, int64_t extent) {
 
 Element element_of(const TypeMap& type) { return {type.nest, type.extent}; }
 
-// The numbers from `first` on, in units of so many bytes; they are taken away.
+// Removes the numbers from `first` on, and returns them multiplied by `unit`, in bytes.
 std::vector<int64_t> take_scaled(std::vector<int64_t>& numbers, size_t first, int64_t unit) {
   std::vector<int64_t> bytes(numbers.begin() + static_cast<std::ptrdiff_t>(first), numbers.end());
   numbers.resize(first);
@@ -97,7 +97,7 @@ std::vector<int64_t> take_scaled(std::vector<int64_t>& numbers, size_t first, in
   return bytes;
 }
 
-// count, lengths, displacements.
+// Numbers: count, lengths, displacements.
 Nest nest_of_indexed(const Element& element, std::vector<int64_t> numbers, int64_t unit) {
   Entries entries{.displacements = take_scaled(numbers, 1 + static_cast<size_t>(numbers[0]), unit), .lengths = {}};
   numbers.erase(numbers.begin());
@@ -106,13 +106,13 @@ Nest nest_of_indexed(const Element& element, std::vector<int64_t> numbers, int64
   return indexed_of(element, std::move(entries));
 }
 
-// count, length, displacements.
+// Numbers: count, length, displacements.
 Nest nest_of_indexed_block(const Element& element, std::vector<int64_t> numbers, int64_t unit) {
   std::vector<int64_t> displacements = take_scaled(numbers, 2, unit);
   return indexed_of(element, {std::move(displacements), std::vector<int64_t>(numbers[0], numbers[1])});
 }
 
-// count, lengths, displacements; a type for each.
+// Numbers: count, lengths, displacements; with a type for each block.
 Nest nest_of_struct(const TypeContents& contents, const PartOf& part_of) {
   const auto count = static_cast<size_t>(contents.numbers()[0]);
   const Numbers lengths = contents.numbers().subspan(1, count);
@@ -137,7 +137,7 @@ Nest nest_of_struct(const TypeContents& contents, const PartOf& part_of) {
 
 Order order_of(int64_t order) { return order == MPI_ORDER_FORTRAN ? Order::kFortran : Order::kC; }
 
-// dimensions, sizes, subsizes, starts, order; of large counts the order is second.
+// Numbers: dimensions, sizes, subsizes, starts, order; with large counts, the order is second.
 Nest nest_of_subarray(const Element& element, const TypeContents& contents) {
   const Numbers numbers = contents.numbers();
   const auto dimensions = static_cast<size_t>(numbers[0]);
@@ -149,14 +149,15 @@ Nest nest_of_subarray(const Element& element, const TypeContents& contents) {
                                .order = order_of(is_large ? numbers[1] : numbers.back())});
 }
 
-// The indices that go to each process in turn.
+// The block size of a distribution.
 int64_t block_of(int64_t distribution, int64_t argument, int64_t size, int64_t processes) {
   if (distribution == MPI_DISTRIBUTE_NONE) return size;
   if (argument != MPI_DISTRIBUTE_DFLT_DARG) return argument;
   return distribution == MPI_DISTRIBUTE_BLOCK ? (size + processes - 1) / processes : 1;
 }
 
-// processes, rank, dimensions, sizes, distributions, arguments, grid, order; of large counts the sizes are last.
+// Numbers: processes, rank, dimensions, sizes, distributions, arguments, grid, order; with large counts, the sizes are
+// last.
 Nest nest_of_darray(const Element& element, const TypeContents& contents) {
   Numbers numbers = contents.numbers();
   const auto dimensions = static_cast<size_t>(numbers[2]);
@@ -166,7 +167,7 @@ Nest nest_of_darray(const Element& element, const TypeContents& contents) {
   Darray array{.order = order_of(numbers.back())};
   int64_t processes = contents.numbers()[0];
   int64_t rank = contents.numbers()[1];
-  for (size_t d = 0; d < dimensions; ++d) {  // ranks are in C order, whatever the array's is
+  for (size_t d = 0; d < dimensions; ++d) {  // ranks are in C order, even if the array is in Fortran order
     const int64_t along = numbers[2 * dimensions + d];
     processes /= along;
     array.dimensions.push_back({.size = sizes[d],

@@ -15,9 +15,9 @@
 namespace swath::mpi_io {
 namespace {
 
-// What a view or a count of elements puts around a type has its levels too.
+// Four levels are kept free for a view, and for a count of elements, around the type.
 constexpr int kDepthMax = Nest::kDepthMax - 4;
-// As many blocks are listed without much ado where there are too many levels: 1 MiB.
+// If there are too many levels, parts with up to this many blocks are listed; the list takes 1 MiB.
 constexpr int64_t kBlocksListedMax = int64_t{1} << 16;
 
 // ---- too many levels --------------------------------------------------------------------------------------------
@@ -34,7 +34,7 @@ Nest listed(const Nest& nest) {
   return Nest::blocks(std::move(offsets), std::move(lengths));
 }
 
-// The same bytes with fewer levels: those that have few blocks are listed, and a sequence in a sequence is part of it.
+// Represents the same bytes with fewer levels: nests with few blocks become lists, and nested sequences become one.
 class Flattening {
  public:
   Nest of(const Nest& nest) {
@@ -53,7 +53,7 @@ class Flattening {
     if (nest.runs() <= kBlocksListedMax) return listed(nest);
     const Nest::Node& node = *nest.node();
     if (node.kind == Nest::Node::Kind::kSequence) return joined(nest);
-    const Nest child = of(nest.child(0));  // at 0, as the nest is
+    const Nest child = of(nest.child(0));  // shifted to 0, like the nest
     if (node.kind == Nest::Node::Kind::kStrided) return Nest::strided(node.count, node.stride, child);
     return Nest::indexed(node.displacements, child);
   }
@@ -74,7 +74,7 @@ class Flattening {
   std::unordered_map<const Nest::Node*, Nest> known_;
 };
 
-// The nest, with room for a level around it.
+// The nest, flattened if there is no room for one more level around it.
 Nest with_room(const Nest& nest) {
   if (nest.depth() < kDepthMax) return nest;
   const Nest flat = Flattening().of(nest);
@@ -89,7 +89,7 @@ Nest strided(int64_t count, int64_t stride, const Nest& child) {
 
 // ---- lists ------------------------------------------------------------------------------------------------------
 
-// Successive entries of a list: of one length, `spacing` bytes apart.
+// Successive entries of a list with equal lengths, `spacing` bytes apart.
 struct Piece {
   int64_t displacement;
   int64_t count;
@@ -101,10 +101,10 @@ struct Piece {
   }
 };
 
-// Pieces of as many entries, in the mean, take less than their entries would.
+// Pieces of this many entries on average take less memory than their entries.
 constexpr size_t kEntriesPerPiece = 8;
 
-// The longest pieces, one after the other, where all are alike or they are few; else nothing.
+// Divides a list into pieces that are as long as possible. Returns none if they are many and not all alike.
 std::vector<Piece> pieces_of(const Entries& entries) {
   const auto& [displacements, lengths] = entries;
   std::vector<Piece> pieces;
@@ -126,7 +126,7 @@ std::vector<Piece> pieces_of(const Entries& entries) {
 
 Nest nest_of(const Element& element, Entries entries);
 
-// Pieces that are alike and follow each other are rows, and rows of rows perhaps.
+// Successive pieces that are alike become rows, and perhaps rows of rows.
 Nest nest_of_pieces(const Element& element, const std::vector<Piece>& pieces) {
   std::map<std::tuple<int64_t, int64_t, int64_t>, Nest> known;
   Sequence sequence;
@@ -146,8 +146,8 @@ Nest nest_of_pieces(const Element& element, const std::vector<Piece>& pieces) {
   return sequence.take();
 }
 
-// A list in which nothing is regular, of elements with holes and of different lengths: blocks of the greatest length
-// that divides all of theirs, where that is not much more to list.
+// For an irregular list of elements with holes and of different lengths: uses blocks whose length is the greatest
+// common divisor of the lengths, if the list does not get much longer.
 Nest nest_of_unequal(const Element& element, const Entries& entries) {
   const auto& [displacements, lengths] = entries;
   int64_t unit = 0;
@@ -174,7 +174,7 @@ Nest nest_of_unequal(const Element& element, const Entries& entries) {
   return sequence.take();
 }
 
-// Of entries that are not empty and do not touch.
+// Requires entries that are not empty and do not touch.
 Nest nest_of(const Element& element, Entries entries) {
   auto& [displacements, lengths] = entries;
   if (displacements.empty() || element.nest.empty()) return {};
@@ -193,11 +193,11 @@ Nest nest_of(const Element& element, Entries entries) {
   return Nest::blocks(std::move(displacements), std::move(lengths));
 }
 
-// Entries without elements are left out, and what begins where the one before it ends is part of it.
+// Removes empty entries, and joins each entry with the previous one if they touch.
 void join(const Element& element, Entries& entries) {
   auto& [displacements, lengths] = entries;
   size_t kept = 0;
-  int64_t end = 0;  // where the next element after the last entry that is kept would be
+  int64_t end = 0;  // where an element after the last kept entry would begin
   for (size_t i = 0; i < displacements.size(); ++i) {
     if (lengths[i] <= 0) continue;
     if (kept > 0 && displacements[i] == end) {
@@ -262,7 +262,7 @@ Nest Sequence::take() {
 
 namespace {
 
-// The dimensions, the one that varies fastest first.
+// The dimensions in order, the fastest varying first.
 std::vector<size_t> fastest_first(size_t dimensions, Order order) {
   std::vector<size_t> indices(dimensions);
   std::iota(indices.begin(), indices.end(), size_t{0});
@@ -270,7 +270,7 @@ std::vector<size_t> fastest_first(size_t dimensions, Order order) {
   return indices;
 }
 
-// Of a dimension whose indices are `stride` bytes apart, those of one process, each with `inner`.
+// One process's indices of a dimension, which are `stride` bytes apart; each index contains `inner`.
 Nest share_of(const Darray::Dimension& dimension, int64_t stride, const Nest& inner) {
   const auto& [size, block, processes, process] = dimension;
   const int64_t first = checked_product(process, block);

@@ -1,10 +1,10 @@
 // Nests for MPI's type constructors (MPI 4.1, chapter 5): pure, no MPI. Offsets and extents are in bytes.
 //
-// They give the simplest nest that they find. Lists are searched for equal spacing, and for pieces that have it: rows
-// of blocks that a library flattened are levels again. Levels beyond what a nest takes are joined where that costs
-// little, so that types may be nested deeper than nests.
+// They simplify: lists with equal spacing, as a whole or in pieces, become levels, so that rows of blocks that a
+// library has flattened are levels again. If a type has more levels than a nest allows, levels are joined where that is
+// cheap.
 //
-// All throw Error{kArgument} where offsets leave 62 bits, or levels cannot be joined.
+// All throw Error{kArgument} if offsets exceed 62 bits, or if levels cannot be joined.
 #pragma once
 
 #include <cstdint>
@@ -26,10 +26,10 @@ struct Element {
 Nest repeated(const Element& element, int64_t count);
 // `count` blocks of `length` elements, `stride` bytes apart.
 Nest vector_of(const Element& element, int64_t count, int64_t length, int64_t stride);
-// Blocks of elements, some of them perhaps empty.
+// Blocks of elements; blocks may be empty.
 struct Entries {
   std::vector<int64_t> displacements;
-  std::vector<int64_t> lengths;  // of each, in elements
+  std::vector<int64_t> lengths;  // of each block, in elements
 };
 Nest indexed_of(const Element& element, Entries entries);
 
@@ -37,7 +37,7 @@ Nest indexed_of(const Element& element, Entries entries);
 class Sequence {
  public:
   void add(int64_t displacement, const Nest& nest);
-  void add_block(int64_t displacement, int64_t bytes);  // without a nest for each of many blocks
+  void add_block(int64_t displacement, int64_t bytes);  // makes no nest for each block
   Nest take();
 
  private:
@@ -52,7 +52,7 @@ enum class Order { kC, kFortran };
 
 // A box of an array.
 struct Subarray {
-  std::span<const int64_t> sizes;  // of the array
+  std::span<const int64_t> sizes;  // shape of the whole array
   std::span<const int64_t> subsizes;
   std::span<const int64_t> starts;
   Order order = Order::kC;
@@ -61,7 +61,8 @@ Nest subarray_of(const Element& element, const Subarray& box);
 
 // A rank's part of an array that is distributed as in HPF.
 struct Darray {
-  // One dimension: blocks of `block` indices in turn to `processes`, of which this is number `process`.
+  // One dimension: blocks of `block` indices are distributed cyclically to `processes`; this is process number
+  // `process`.
   struct Dimension {
     int64_t size;
     int64_t block;

@@ -17,13 +17,13 @@
 namespace swath::mpi_io {
 namespace {
 
-// What a datatype's attribute holds.
+// The value of the datatype's attribute.
 struct Kept {
   explicit Kept(std::shared_ptr<const TypeMap> type_map) : map(std::move(type_map)) {}
   Kept(const Kept& other) : map(other.map), is_committed(other.is_committed.load()) {}
 
   const std::shared_ptr<const TypeMap> map;
-  std::atomic<bool> is_committed{false};  // once it is, it stays so
+  std::atomic<bool> is_committed{false};  // never changes back
 };
 
 // MPI calls these when a type is duplicated or freed, perhaps within MPI_Finalize: they make no MPI call.
@@ -68,7 +68,7 @@ class ErrorsReturned {
     MPI_Errhandler handler;
   };
 
-  // Which of them is asked depends on the version of MPI.
+  // The MPI version determines which communicator's handler is called.
   Saved saved_[2] = {{MPI_COMM_WORLD, MPI_ERRHANDLER_NULL}, {MPI_COMM_SELF, MPI_ERRHANDLER_NULL}};
 };
 
@@ -98,7 +98,7 @@ class KnownTypes {
     }
   }
 
-  // What the attribute holds, or null.
+  // The attribute's value, or null.
   Kept* kept(MPI_Datatype type) const {
     void* held = nullptr;
     int is_there = 0;

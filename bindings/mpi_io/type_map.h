@@ -1,4 +1,4 @@
-// MPI's datatypes as nests: what a program said of its bytes, kept as structure.
+// Converts MPI datatypes to nests, which keep their structure.
 #pragma once
 
 #include <mpi.h>
@@ -10,26 +10,26 @@
 
 namespace swath::mpi_io {
 
-// MPI's type map: where the bytes of one element lie, in MPI's order, and how far it is to the next.
+// MPI's type map: the offsets of one element's bytes, in MPI's order, and the extent, the distance to the next element.
 struct TypeMap {
-  Nest nest;  // of the data bytes, offsets relative to the buffer's address; any order, any stride
+  Nest nest;  // the data bytes, relative to the buffer's address, in any order
   int64_t lower_bound = 0;
   int64_t extent = 0;  // may be 0 or negative
 
   int64_t size() const { return nest.bytes(); }
-  // Whether it is one block from 0 of `extent` bytes: then so are any number of them.
+  // True if it is one block from 0 of `extent` bytes: then any number of elements is contiguous.
   bool is_contiguous() const;
 };
 
-// Makes local MPI calls only, and may be called by any thread. It is kept with the datatype, as an attribute that its
-// duplicates share; named types are looked up.
+// Makes local MPI calls only; any thread may call it. The result is cached as an attribute of the datatype, which its
+// duplicates share; named types are in a table.
 //
-// Throws MpiError: MPI_ERR_TYPE for MPI_DATATYPE_NULL, for what MPI knows to be no datatype, for one that is not
-// committed, and for one whose levels do not fit into a nest; MPI_ERR_NO_MEM; MPI_ERR_OTHER before MPI_Init and after
-// MPI_Finalize. No error handler of the program is called. A type that was freed is not noticed, nor is it by MPI.
+// Throws MpiError: MPI_ERR_TYPE for MPI_DATATYPE_NULL, for invalid or uncommitted datatypes, and for types with too
+// many levels for a nest; MPI_ERR_NO_MEM; MPI_ERR_OTHER before MPI_Init and after MPI_Finalize. Calls no error handler
+// of the program. Does not detect freed types; nor does MPI.
 std::shared_ptr<const TypeMap> type_map_of(MPI_Datatype type);
 
-// `count` elements, the first of them at the buffer's address. Throws MpiError: MPI_ERR_COUNT where they leave 62 bits.
+// `count` elements, the first at the buffer's address. Throws MpiError: MPI_ERR_COUNT if offsets exceed 62 bits.
 Nest repeated(const TypeMap& type, int64_t count);
 
 }  // namespace swath::mpi_io

@@ -1,4 +1,4 @@
-// Datatypes decoded, against MPI itself and against plain lists. One process of MPI.
+// Compares decoded datatypes with MPI itself and with plain lists of bytes. Runs in one MPI process.
 #include "mpi_io/type_map.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ using testing::Random;
 using testing::Segment;
 using testing::TypeOptions;
 
-// As many types as SWATH_DATATYPE_CASES asks for, or a few.
+// The number of random types: SWATH_DATATYPE_CASES, or a few.
 int cases(int few) {
   const char* wanted = std::getenv("SWATH_DATATYPE_CASES");
   return wanted != nullptr ? static_cast<int>(std::strtol(wanted, nullptr, 10)) : few;
@@ -42,7 +42,7 @@ struct Image {
       : low(std::min<int64_t>({0, type.low(), type.low() + (count - 1) * type.extent()})),
         bytes(
             static_cast<size_t>(std::max<int64_t>({1, type.high(), type.high() + (count - 1) * type.extent()}) - low)) {
-    // Eight at a time: images are much larger than data.
+    // Eight bytes at a time: images are much larger than data.
     for (size_t at = 0; at < bytes.size(); at += sizeof(uint64_t)) {
       const uint64_t next = random.next();
       std::memcpy(bytes.data() + at, &next, std::min(sizeof(next), bytes.size() - at));
@@ -85,7 +85,7 @@ std::vector<char> packed(const ListedType& type, int count, const Image& image) 
   return data;
 }
 
-// Of each type what MPI says of its bounds, and each byte that the plain list has, in its order.
+// Compares the bounds with MPI's, and the bytes with the plain list, in its order.
 void for_random_types(bool are_plain, const std::function<void(const ListedType&, const Nest&, Random&)>& check) {
   int64_t types = 0;
   int64_t runs = 0;
@@ -242,7 +242,7 @@ TEST(TypeMap, CellsOfBtioAreIndexed) {
 
 TEST(TypeMap, RequestsThatPnetcdfWaitsForAreJoined) {
   const Made first = hindexed_of_bytes({0, 100, 250}, {8, 8, 8});
-  const Made second = hindexed_of_bytes({1000, 1016}, {16, 4});  // which touch
+  const Made second = hindexed_of_bytes({1000, 1016}, {16, 4});  // blocks that touch
   MPI_Datatype parts[] = {first, second};
   const int lengths[] = {1, 1};
   const MPI_Aint displacements[] = {0, 0};
@@ -321,7 +321,7 @@ TEST(TypeMap, UnequalBlocksOfHolesAreOfTheirGreatestDivisor) {
   EXPECT_EQ(text_of(indexed({1, 1000}, {0, 5})), "2 places of different forms");
 }
 
-// What `wrap` makes of what it made, so often.
+// Applies `wrap` repeatedly.
 Made nested(int levels, const std::function<int(int, MPI_Datatype, MPI_Datatype*)>& wrap) {
   return Made([&](MPI_Datatype* type) {
     MPI_Type_dup(MPI_DOUBLE, type);
@@ -353,7 +353,7 @@ TEST(TypeMap, StructsInStructsAreServedHoweverDeep) {
 }
 
 TEST(TypeMap, LevelsAroundALongListAreJoined) {
-  // 100,000 places are too many to list for each of 100 levels.
+  // 100,000 displacements are too many to list for each of 100 levels.
   const Made deep = nested(100, [](int level, MPI_Datatype inner, MPI_Datatype* type) {
     if (level == 1) {
       std::vector<MPI_Aint> places(100'000);

@@ -22,7 +22,7 @@ bool is_library_of_swath(const void* address) {
          (name.starts_with("_mpi") && path.find("/swath/") != path.npos);
 }
 
-// Answers by address, for any number of threads. Two addresses that share a slot replace each other.
+// Cache of the answers by address, for any number of threads. Two addresses with the same slot replace each other.
 constexpr size_t kSlots = 4096;
 constexpr uintptr_t kIsOfSwath = uintptr_t{1} << 63;  // no address of a program has this bit
 std::array<std::atomic<uintptr_t>, kSlots> answers{};

@@ -1,13 +1,13 @@
-// Who has made a call.
+// Finds out which library has made a call.
 #pragma once
 
 namespace swath::posix_trace {
 
-// True if the code at `address` belongs to a library of Swath. Calls of Swath are not traced here: the operations that
-// they are made for are in the trace, and the trace itself is written by such calls.
+// True if the code at `address` belongs to a library of Swath. Calls by Swath are not traced here, since its operations
+// are in the trace already, and since writing the trace makes such calls.
 bool is_of_swath(const void* address);
 
-// While one exists, the calls of this thread are not traced.
+// During the lifetime of such an object, this thread's calls are not traced.
 class Untraced {
  public:
   Untraced();

@@ -1,4 +1,4 @@
-// Calls that move bytes of a file by its descriptor.
+// Calls that transfer bytes of a file descriptor.
 #include <sys/sendfile.h>
 #include <sys/types.h>
 #include <sys/uio.h>
@@ -89,7 +89,7 @@ SWATH_EXPORT ssize_t __pread64_chk(int descriptor, void* data, size_t bytes, off
                   [&] { return SWATH_REAL(__pread64_chk)(descriptor, data, bytes, offset, room); });
 }
 
-// Bytes that the kernel copies from file to file.
+// Copies from file to file in the kernel.
 SWATH_EXPORT ssize_t copy_file_range(int from, off64_t* from_offset, int to, off64_t* to_offset, size_t bytes,
                                      unsigned flags) {
   return transfer("copy", to, SWATH_CALLER, to_offset == nullptr ? std::nullopt : std::optional<int64_t>(*to_offset),

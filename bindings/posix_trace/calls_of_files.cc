@@ -21,7 +21,7 @@ using swath::posix_trace::opening;
 
 namespace {
 
-// The mode that open() has where it may make a file.
+// The mode argument of open(), which exists only if the call may create a file.
 mode_t mode_of(int flags, va_list arguments) {
   return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE ? va_arg(arguments, mode_t) : 0;
 }
@@ -93,7 +93,7 @@ SWATH_EXPORT int __openat64_2(int folder, const char* path, int flags) {
   return opening(path, SWATH_CALLER, [&] { return SWATH_REAL(__openat64_2)(folder, path, flags); });
 }
 
-// Another thread may get the number of the descriptor as soon as it is closed: it is forgotten before.
+// The cache entry is removed before the close: afterwards, another thread may get the same descriptor number.
 SWATH_EXPORT int close(int descriptor) {
   if (!is_traced(SWATH_CALLER)) {
     if (swath::trace::is_active() && !swath::posix_trace::Untraced::is_active()) forget(descriptor);
@@ -174,7 +174,7 @@ SWATH_EXPORT int rename(const char* from, const char* to) noexcept {
   return on_path("rename", to, SWATH_CALLER, [&] { return SWATH_REAL(rename)(from, to); });
 }
 
-// What the program reads and writes through the mapped memory is not seen.
+// Accesses through the mapped memory are not traced.
 SWATH_EXPORT void* mmap(void* address, size_t bytes, int protection, int flags, int descriptor, off_t offset) noexcept {
   return swath::posix_trace::mapping(descriptor, SWATH_CALLER, offset, [&] {
     return SWATH_REAL(mmap)(address, bytes, protection, flags, descriptor, offset);

@@ -1,4 +1,4 @@
-// Calls by which a process ends, or becomes another program: what is not yet in the trace's file goes there before.
+// Calls that end the process, or replace its program: the trace is flushed to its file before them.
 #include <unistd.h>
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// Calls on the C library's buffered streams: their bytes are those between the program and the stream. Calls that take
-// text apart or format it (fprintf, fscanf, fgets, getc, …) are not seen.
+// Calls on the C library's buffered streams. Their bytes are those between the program and the stream's buffer. Calls
+// that parse or format text (fprintf, fscanf, fgets, getc, …) are not traced.
 #include <cstdio>
 #include <type_traits>
 
@@ -20,7 +20,7 @@ FILE* opening_stream(const char* path, const void* caller, Work work) {
   return stream;
 }
 
-// `work` returns the number of items that it has moved, of `item` bytes each.
+// `work` returns the number of moved items, each of `item` bytes.
 template <typename Work>
 size_t transfer_items(const char* name, FILE* stream, size_t item, const void* caller, Work work) {
   Path path = path_to_trace(descriptor_of(stream), caller);

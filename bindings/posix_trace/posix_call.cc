@@ -30,7 +30,7 @@ class CallEvent final : public trace::Event {
   const Call call_;
 };
 
-// Restores errno, which the program reads after its call.
+// Restores errno at the end of its lifetime: the program reads errno after its call.
 class KeepErrno {
  public:
   KeepErrno() = default;
@@ -71,7 +71,7 @@ void add_open(const char* category, const char* path, int descriptor, double beg
   const Untraced untraced;
   Call call{.name = "open", .category = category};
   if (descriptor >= 0) {
-    forget(descriptor);  // of this number, if the program closed it by a call that is not seen
+    forget(descriptor);  // an old entry remains if an untraced call closed the descriptor
     call.path = path_of(descriptor);
   } else {
     call.error = errno;

@@ -1,4 +1,4 @@
-// A call of the program on a file, from its making to its end.
+// Traces the program's calls on files.
 #pragma once
 
 #include <sys/types.h>
@@ -16,20 +16,19 @@
 
 namespace swath::posix_trace {
 
-// What a call was, and what came of it. `name` and `category` are literals: "read", "write", "open", …; "posix",
-// "stdio".
+// A call and its result. `name` and `category` are string literals: "read", "write", "open", …; "posix", "stdio".
 struct Call {
   const char* name;
   const char* category = "posix";
   Path path = nullptr;
   std::optional<int64_t> offset = std::nullopt;  // in the file
-  int64_t bytes = 0;                             // that were moved
+  int64_t bytes = 0;                             // moved bytes
   int error = 0;                                 // an errno value; 0: none
 };
 
 // Seconds of the real clock.
 double now();
-// Adds the call to the trace. Keeps errno.
+// Adds the call to the trace. Preserves errno.
 void add(const Call& call, double began);
 
 // True if a call from this address is to be traced.
@@ -37,20 +36,22 @@ inline bool is_traced(const void* caller) {
   return trace::is_active() && !Untraced::is_active() && !is_of_swath(caller);
 }
 
-// The path of the file, if a call on it from this address is to be traced. Keeps errno.
+// The path of the file; null if a call on it from this address is not traced. Preserves errno.
 Path path_to_trace(int descriptor, const void* caller);
 
-// These keep errno, too. The position of an open file before the last `bytes` bytes; nullopt where the file has none.
+// The position of an open file before the last `bytes` bytes; nullopt if the file has no position. This and the
+// functions below preserve errno, too.
 std::optional<int64_t> position_before(int descriptor, int64_t bytes);
-// A call has opened a file, or has failed to (then `descriptor` is negative).
+// Adds a call that has opened a file; a negative `descriptor`: it has failed.
 void add_open(const char* category, const char* path, int descriptor, double began);
-// A call that names a file has ended.
+// Adds a finished call with a path.
 void add_of_path(const char* name, const char* path, int result, double began);
 
-// A stream of the C library has moved bytes.
+// Adds a transfer of a stream of the C library.
 void add_stream_transfer(const char* name, Path path, FILE* stream, int64_t bytes, double began);
 
-// Makes a call that moves bytes of an open file, and traces it. `offset`: where; nullopt: at the file's own position.
+// Makes a call that transfers bytes of an open file, and traces it. `offset`: nullopt if the call uses the file's
+// position.
 template <typename Work>
 ssize_t transfer(const char* name, int descriptor, const void* caller, std::optional<int64_t> offset, Work work) {
   Path path = path_to_trace(descriptor, caller);
@@ -64,7 +65,7 @@ ssize_t transfer(const char* name, int descriptor, const void* caller, std::opti
   return done;
 }
 
-// Makes another call on an open file, which returns a negative number where it fails.
+// Makes another call on an open file, and traces it. The call returns a negative number on failure.
 template <typename Work>
 int on_descriptor(const char* name, int descriptor, const void* caller, Work work) {
   Path path = path_to_trace(descriptor, caller);
@@ -75,7 +76,7 @@ int on_descriptor(const char* name, int descriptor, const void* caller, Work wor
   return result;
 }
 
-// Makes a call that opens a file, and returns its descriptor or a negative number.
+// Makes a call that opens a file, and traces it. Returns its descriptor or a negative number.
 template <typename Work>
 int opening(const char* path, const void* caller, Work work) {
   const bool traced = is_traced(caller);
@@ -85,7 +86,7 @@ int opening(const char* path, const void* caller, Work work) {
   return descriptor;
 }
 
-// Makes a call that names a file.
+// Makes a call with a path, and traces it.
 template <typename Work>
 int on_path(const char* name, const char* path, const void* caller, Work work) {
   const bool traced = is_traced(caller);
@@ -95,7 +96,7 @@ int on_path(const char* name, const char* path, const void* caller, Work work) {
   return result;
 }
 
-// Makes a call that moves the position of an open file, and returns the new one or a negative number.
+// Makes a call that changes the position of an open file, and traces it. Returns the new position or a negative number.
 template <typename Work>
 int64_t seek(int descriptor, const void* caller, Work work) {
   Path path = path_to_trace(descriptor, caller);
@@ -112,7 +113,7 @@ int64_t seek(int descriptor, const void* caller, Work work) {
   return position;
 }
 
-// Makes a call that maps a part of an open file into memory.
+// Makes a call that maps a part of an open file into memory, and traces it.
 template <typename Work>
 void* mapping(int descriptor, const void* caller, int64_t offset, Work work) {
   Path path = descriptor < 0 ? nullptr : path_to_trace(descriptor, caller);

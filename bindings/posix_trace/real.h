@@ -1,4 +1,4 @@
-// The C library's functions, which those of this library hide.
+// Access to the C library's functions, which this library's functions of the same names hide.
 #pragma once
 
 #include <dlfcn.h>
@@ -12,7 +12,7 @@ Function* real_function(const char* name) {
 
 }  // namespace swath::posix_trace
 
-// The function of this name that comes after ours; found once.
+// The next function of this name in the symbol search order; found once.
 #define SWATH_REAL(name)                                                                                             \
   ([] {                                                                                                              \
     static auto* const found = ::swath::posix_trace::real_function<std::remove_pointer_t<decltype(&::name)>>(#name); \

@@ -23,7 +23,7 @@ constexpr std::array<std::string_view, 7> kSuffixesOfPrograms{".so",  ".py",   "
 constexpr std::array<std::string_view, 4> kPartsOfPrograms{"/site-packages/", "/dist-packages/", "/lib/python3",
                                                            ".so."};
 
-// A forked child learns anew which descriptors are which files.
+// Cached paths of open files, by descriptor. A forked child starts with an empty cache.
 struct OpenFiles {
   std::mutex mutex;
   std::unordered_map<int, Path> paths;  // null: not traced
@@ -39,7 +39,7 @@ bool is_regular(int descriptor) {
   return fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
 }
 
-// As the kernel knows it: absolute, without symbolic links.
+// The path from the kernel: absolute, without symbolic links.
 Path path_if_traced(int descriptor) {
   if (!is_regular(descriptor)) return nullptr;
   std::array<char, PATH_MAX> text{};

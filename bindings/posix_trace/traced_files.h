@@ -7,18 +7,18 @@
 
 namespace swath::posix_trace {
 
-// The path of an open file; null if the file is not traced. Any thread may hold it.
+// The path of an open file; null if the file is not traced. Threads may share it.
 using Path = std::shared_ptr<const std::string>;
 
-// Regular files are traced, except those of the system and of programs: libraries, modules of Python, and what lies in
-// folders such as /usr and /proc. The answer is kept until forget(descriptor).
+// Regular files are traced, except libraries, Python modules, and files in folders of the system such as /usr and
+// /proc. The result is cached until forget(descriptor).
 Path path_of(int descriptor);
-// The descriptor was closed, or is another file now.
+// To be called when the descriptor was closed, or refers to another file.
 void forget(int descriptor);
 
 // True if a file of this path is traced, whether it exists or not.
 bool is_traced_path(std::string_view path);
-// With the current folder in front of it, if it is relative.
+// The path; if it is relative, with the current folder in front.
 std::string absolute(const char* path);
 
 }  // namespace swath::posix_trace

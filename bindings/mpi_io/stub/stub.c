@@ -1,15 +1,15 @@
-// What every program is preloaded with: MPI's functions of files, as trampolines (trampolines.S), and here what they
-// ask at the first call of each: where it is. It is in the backend that was built for the MPI that the process has
-// loaded, or else in that MPI itself. Needs libc only, and does nothing in a process that calls no MPI.
+// The library that is preloaded into every program. It defines MPI's file functions as trampolines (trampolines.S). At
+// the first call of each, the code here finds the function to jump to: in the backend for the MPI that the process has
+// loaded, or else in that MPI itself. It needs libc only, and does nothing in a process that calls no MPI.
 //
 // Environment:
-//   SWATH_MPI_IO=off, 0             the MPI's own functions, always
-//   SWATH_MPI_IO_REPORT=1           a process whose MPI was begun past this library says so at its end
-//   SWATH_MPI_IO_BACKENDS=FOLDER    backends are looked for here first; then beside this library, then in the user's
-//   folder
-//                                   ($XDG_DATA_HOME or ~/.local/share)/swath/mpi_io/VERSION
+//   SWATH_MPI_IO=off, 0             always uses the MPI's own functions
+//   SWATH_MPI_IO_REPORT=1           a process whose MPI_Init has bypassed this library reports that at its end
+//   SWATH_MPI_IO_BACKENDS=FOLDER    searches backends here first; then in the folder of this library, then in the
+//                                   user's folder ($XDG_DATA_HOME or ~/.local/share)/swath/mpi_io/VERSION
 //
-// No lock is held: threads that call at the same time each find the same, and the backend is begun once by itself.
+// No lock is needed: threads that call at the same time find the same function, and the backend initialises itself
+// once.
 
 // NOLINTNEXTLINE(bugprone-reserved-identifier)
 #define _GNU_SOURCE 1
@@ -28,7 +28,7 @@
 
 #include "mpi_io/build_id.h"
 
-extern void* swath_mpi_io_entries[];  // of trampolines.S: two for each name below
+extern void* swath_mpi_io_entries[];  // in trampolines.S: two for each name below
 void* swath_mpi_io_resolve(void** entry);
 
 static const char* const names[] = {
@@ -39,19 +39,18 @@ static const char* const names[] = {
 #undef SWATH_MPI_LARGE_FUNCTION
 };
 
-// An MPI that is loaded. Backends are named by the family.
+// The loaded MPI. Backends are named by its family.
 struct Mpi {
   void* handle;
   const char* path;
-  const char* family;  // null: none that is known
+  const char* family;  // null: unknown
 };
 
 typedef void* (*Function)(const char* name);
 
-static Function
-    backend_function;        // published by whoever has begun the backend first; null before, and where there is none
-static int backend_missing;  // that there is none was found, and said
-static int mpi_was_begun;    // MPI, or a file, by a function of this library
+static Function backend_function;  // published by the first thread that opens the backend; null: none yet
+static int backend_missing;        // 1: no backend was found, and this was reported
+static int mpi_was_begun;          // 1: MPI_Init or MPI_File_open was called through this library
 
 // ---- The MPI that is loaded -----------------------------------------------------------------------------------------
 
@@ -79,8 +78,8 @@ static int collect(struct dl_phdr_info* info, size_t size, void* data) {
   return 0;
 }
 
-// PMPI_Init of the MPI that is loaded: the one that this library stands before, or, where Python loaded it for itself
-// alone, of what is called libmpi…, or needs it (libmpi_mpifh.so).
+// PMPI_Init of the loaded MPI: the next one in the symbol search order, or, if Python has loaded MPI with local
+// symbols, the one of a library whose name begins with libmpi (libmpi_mpifh.so also leads to it).
 static void* init_of_loaded(void) {
   void* init = dlsym(RTLD_NEXT, "PMPI_Init");
   if (init != NULL && !is_this_library(init)) {
@@ -111,7 +110,7 @@ static const char* soname_of(void* handle) {
   size_t place = 0;
   for (const ElfW(Dyn)* each = map->l_ld; each->d_tag != DT_NULL; ++each) {
     if (each->d_tag == DT_STRTAB) {
-      const uintptr_t address = each->d_un.d_ptr;  // glibc has added l_addr already, another loader has not
+      const uintptr_t address = each->d_un.d_ptr;  // glibc has already added l_addr, other loaders have not
       // NOLINTNEXTLINE(performance-no-int-to-ptr): an address is a number in this table
       texts = (const char*)(address < map->l_addr ? address + map->l_addr : address);
     } else if (each->d_tag == DT_SONAME) {
@@ -128,13 +127,13 @@ static const char* family_of(void* handle) {
   if (dlsym(handle, "ompi_mpi_comm_world") != NULL) {
     return "openmpi";
   }
-  if (dlsym(handle, "MPIR_Dup_fn") != NULL) {  // of MPICH's ABI, as its mpi.h names it
+  if (dlsym(handle, "MPIR_Dup_fn") != NULL) {  // a function of MPICH's ABI
     return "mpich";
   }
   return NULL;
 }
 
-// False where no MPI is loaded.
+// Returns 0 if no MPI is loaded.
 static int find_mpi(struct Mpi* mpi) {
   Dl_info definer;
   const void* init = init_of_loaded();
@@ -157,7 +156,7 @@ static int is_off(void) {
   return value != NULL && (strcmp(value, "off") == 0 || strcmp(value, "0") == 0);
 }
 
-// One rank says for all what holds for all.
+// Used to print a message that concerns all ranks once.
 static int is_first_rank(void) {
   static const char* const ranks[] = {"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"};
   for (size_t i = 0; i < sizeof ranks / sizeof ranks[0]; ++i) {
@@ -169,7 +168,7 @@ static int is_first_rank(void) {
   return 1;
 }
 
-// Once a process.
+// Prints once in a process.
 static void say_missing(const struct Mpi* mpi, const char* why) {
   if (__atomic_exchange_n(&backend_missing, 1, __ATOMIC_ACQ_REL) == 0 && is_first_rank()) {
     fprintf(stderr,
@@ -204,9 +203,9 @@ static void folder_of_user(char* folder, size_t size) {
   }
 }
 
-// Where the function of a backend file is, once it is begun; null, and in `why` the reason.
+// Opens and initialises a backend. Returns its lookup function; null on failure, with the reason in `why`.
 static Function open_backend(const char* path, const struct Mpi* mpi, char* why, size_t size) {
-  // The backend takes MPI's other functions from there, also where the MPI was loaded for one library alone.
+  // Makes the MPI's symbols global, since the backend's undefined MPI symbols are resolved there.
   dlopen(mpi->path, RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL);
   void* backend = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
   if (backend == NULL) {
@@ -272,13 +271,13 @@ static Function backend_of(const struct Mpi* mpi) {
 
 // ---- A function -----------------------------------------------------------------------------------------------------
 
-// Where the MPI is older than MPI-4. A program may have found MPI_File_read_c here, as a weak symbol (mpi4py does),
-// that would have done with MPI_File_read: so this does it, for counts that it can take.
+// Large-count functions for an MPI older than MPI-4. A program (mpi4py does) may test for MPI_File_read_c as a weak
+// symbol, and find it here although the MPI has none. So this calls MPI_File_read if the count fits into an int.
 typedef int (*RealFunction)(intptr_t, intptr_t, intptr_t, intptr_t, intptr_t, intptr_t);
 
 enum { ARGUMENTS = 6, MPI_ERR_COUNT_OF_ALL = 2 };
 
-// Trampolines of this library.
+// Trampolines in this library.
 int PMPI_File_call_errhandler(intptr_t file, int error);
 #define SWATH_MPI_FUNCTION(name)
 #define SWATH_MPI_LARGE_FUNCTION(name) int PMPI_##name(intptr_t, intptr_t, intptr_t, intptr_t, intptr_t, intptr_t);
@@ -288,7 +287,7 @@ int PMPI_File_call_errhandler(intptr_t file, int error);
 
 static int call_by_int(const char* name, RealFunction by_int, const intptr_t* arguments) {
   const int has_count = strstr(name, "get_type_extent") == NULL;
-  const intptr_t count = arguments[strstr(name, "_at") != NULL ? 3 : 2];  // behind the buffer
+  const intptr_t count = arguments[strstr(name, "_at") != NULL ? 3 : 2];  // the argument after the buffer
   if (has_count && count > INT_MAX) {
     PMPI_File_call_errhandler(arguments[0], MPI_ERR_COUNT_OF_ALL);
     return MPI_ERR_COUNT_OF_ALL;
@@ -352,7 +351,7 @@ static int begins_mpi(const char* pmpi_name) {
          strcmp(pmpi_name, "PMPI_File_open") == 0;
 }
 
-// What `entry` stands for, for its trampoline to jump to, then and from now on.
+// Finds the function of `entry`, and stores it there: the trampoline jumps to it now and later.
 void* swath_mpi_io_resolve(void** entry) {
   const int error = errno;
   const ptrdiff_t index = entry - swath_mpi_io_entries;
@@ -373,7 +372,7 @@ static int is_report_wanted(void) {
   return value != NULL && value[0] != '\0' && strcmp(value, "0") != 0;
 }
 
-// A program that asks a library for its functions (dlsym), or has them linked into it, calls none of this library's.
+// Finds a PMPI_Init that bypasses this library: the program uses dlsym, or MPI is linked into it statically.
 static const void* init_past_this_library(void) {
   const void* loaded = init_of_loaded();
   if (loaded != NULL) {

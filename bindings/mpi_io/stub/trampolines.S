@@ -1,6 +1,6 @@
-/* Each function of MPI that the stub defines jumps to where its entry says: at first to what asks swath_mpi_io_resolve
-   (stub.c) where it is, with all registers of arguments kept, and jumps there; then there at once. The entries are two for
-   each line of functions.h, in its order: MPI_, then PMPI_. */
+/* Each MPI function that the stub defines jumps to the address in its entry. At first, this is code that calls
+   swath_mpi_io_resolve (stub.c) to find the function, preserves all argument registers, and jumps to the function;
+   later calls jump there directly. Each line of functions.h has two entries, in its order: MPI_, then PMPI_. */
 
 #define SWATH_MPI_FUNCTION(name) trampoline MPI_##name; trampoline PMPI_##name
 #define SWATH_MPI_LARGE_FUNCTION(name) trampoline MPI_##name##_c; trampoline PMPI_##name##_c

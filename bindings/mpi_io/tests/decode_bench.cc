@@ -1,4 +1,4 @@
-// How long it takes to decode a datatype, and what it keeps, beside what the MPI that it is linked to does with it:
+// Measures the time to decode a datatype, and the memory of the result, compared with the linked MPI's own handling:
 //
 //   swath_mpi_io_decode_bench [FOLDER]
 #include <mpi.h>
@@ -22,7 +22,7 @@ double seconds_of(const std::function<void()>& what) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-// The median of five, each with a type of its own, in microseconds.
+// The median of five runs, each with a new type, in microseconds.
 void measure(const char* name, const std::string& folder, const std::function<void(MPI_Datatype*)>& make) {
   std::vector<double> commits;
   std::vector<double> decodes;

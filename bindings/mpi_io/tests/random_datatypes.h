@@ -1,5 +1,5 @@
-// Random MPI datatypes, each beside the plain list of its bytes: what MPI's definitions say, entry by entry. It needs
-// MPI alone, so that programs use it that are served by something else.
+// Random MPI datatypes, each with a plain list of its bytes, made entry by entry from MPI's definitions. Needs MPI
+// only, so that programs can test any MPI-IO with it.
 #pragma once
 
 #include <mpi.h>
@@ -17,7 +17,7 @@ namespace swath::mpi_io::testing {
 class Random {
  public:
   explicit Random(uint64_t seed) : engine_(seed) {}
-  // Both bounds are among them. Not std::uniform_int_distribution: what it gives for a seed depends on the library.
+  // Includes both bounds. Not std::uniform_int_distribution, whose values for a seed depend on the library.
   int64_t between(int64_t first, int64_t last) {
     return first + static_cast<int64_t>(engine_() % static_cast<uint64_t>(last - first + 1));
   }
@@ -28,12 +28,12 @@ class Random {
   std::mt19937_64 engine_;
 };
 
-// MPI does not make such a type, though it should: what it is said to be.
+// Thrown for a valid type that MPI cannot make; contains its description.
 struct Refused {
   std::string text;
 };
 
-// MPI's functions with an int cannot say what lies further away.
+// Throws Refused for numbers that MPI's functions with int arguments cannot take.
 inline void require_int(const std::vector<int64_t>& numbers) {
   for (const int64_t number : numbers) {
     if (number != static_cast<int>(number)) throw Refused{"displacement " + std::to_string(number) + " in an int"};
@@ -52,7 +52,7 @@ class ListedType {
       : type_(named), segments_(std::move(segments)), text_(std::move(text)) {
     ask_bounds();
   }
-  // Takes the type.
+  // Takes ownership of the type.
   ListedType(MPI_Datatype made, std::string text, std::vector<Segment> segments)
       : type_(made), is_named_(false), segments_(std::move(segments)), text_(std::move(text)) {
     if (type_ == MPI_DATATYPE_NULL) throw Refused{text_};
@@ -95,7 +95,7 @@ class ListedType {
     for (const Segment& segment : segments_) high = std::max(high, segment.offset + segment.bytes);
     return high;
   }
-  // Whether a file may be viewed through it: nothing twice, nothing backwards, however often it is repeated.
+  // True if it is a valid file type: when repeated, no byte occurs twice, and offsets never decrease.
   bool is_file_type() const {
     int64_t end = 0;
     for (const Segment& segment : segments_) {
@@ -124,13 +124,14 @@ class ListedType {
 
 struct TypeOptions {
   int depth = 3;
-  bool is_forward = false;  // displacements grow, strides are positive: what file types are mostly made of
-  // Without what MPIs pack wrong themselves: empty parts and extents that are not positive (MPICH 4.0 to 5.0 divides by
-  // zero, or repeats wrongly; Open MPI 4.1 packs something else, or refuses darrays), a stride of -1 (Open MPI 4.1).
+  bool is_forward = false;  // displacements grow and strides are positive, as in most file types
+  // Excludes types that MPIs themselves pack incorrectly: empty parts and extents that are not positive (MPICH 4.0 to
+  // 5.0 divides by zero, or repeats wrongly; Open MPI 4.1 packs other bytes, or refuses darrays), and a stride of -1
+  // (Open MPI 4.1).
   bool is_plain = false;
   int64_t segments_max = 2000;       // about
-  int64_t far = 0;                   // now and then a hole of so many bytes
-  const ListedType* leaf = nullptr;  // what it is made of; else of named types
+  int64_t far = 0;                   // size of an occasional large hole
+  const ListedType* leaf = nullptr;  // the component type; null: named types
 };
 
 inline ListedType random_named(Random& random) {
@@ -166,7 +167,7 @@ inline ListedType random_named(Random& random) {
   }
 }
 
-// Makes types: each function is one constructor, its arguments random, its list by MPI's definition.
+// Makes types: each function calls one constructor with random arguments, and makes the list by MPI's definition.
 class TypeMaker {
  public:
   TypeMaker(Random& random, const TypeOptions& options) : random_(random), options_(options) {}
@@ -211,12 +212,12 @@ class TypeMaker {
     return {type, "etype", options_.leaf->segments()};
   }
 
-  // Whether it is made with large counts. Asked in any case: the same seed gives the same types with every MPI.
+  // True to use large counts. Always draws a random number, so that a seed gives the same types with every MPI.
   bool is_large() { return random_.chance(40) && MPI_VERSION >= 4; }
 
   int64_t fewest() const { return options_.is_plain ? 1 : 0; }
 
-  // How many elements there may be.
+  // A random number of elements.
   int64_t count(int64_t most, int64_t segments_max, const ListedType& child) {
     const int64_t room = segments_max / std::max<int64_t>(1, std::ssize(child.segments()));
     return random_.between(fewest(), std::min(most, std::max<int64_t>(1, room)));
@@ -232,7 +233,7 @@ class TypeMaker {
 
   int64_t but_minus_one(int64_t stride) const { return options_.is_plain && stride == -1 ? -2 : stride; }
 
-  // A distance of two blocks of so many bytes.
+  // A random distance between two blocks of that many bytes.
   int64_t stride(int64_t span) {
     if (!options_.is_forward && random_.chance(50)) return but_minus_one(random_.between(-3 * span - 8, 3 * span + 8));
     if (options_.far > 0 && random_.chance(10)) return span + options_.far;
@@ -303,7 +304,7 @@ class TypeMaker {
     return "[" + text + "], ";
   }
 
-  // Displacements of blocks of so many elements, in bytes or in extents.
+  // Random displacements of blocks of these lengths, in bytes or in extents.
   std::vector<int64_t> displacements(const std::vector<int64_t>& lengths, int64_t extent, bool in_bytes) {
     std::vector<int64_t> places;
     const int64_t unit = in_bytes ? std::abs(extent) : 1;
@@ -439,7 +440,7 @@ class TypeMaker {
     return {type, text + ")", std::move(places)};
   }
 
-  // Indices of each dimension, the slowest varying of the array first, to places.
+  // Converts the indices of each dimension, the slowest varying first, to offsets.
   static void append_array(Places& places, const ListedType& child, const std::vector<std::vector<int64_t>>& indices,
                            const std::vector<int64_t>& sizes) {
     std::vector<int64_t> offsets{0};
@@ -521,7 +522,7 @@ class TypeMaker {
       processes *= grid[d];
     }
     int rank = static_cast<int>(random_.between(0, processes - 1));
-    if (options_.is_plain) rank = 0;  // which has something
+    if (options_.is_plain) rank = 0;  // rank 0 is never empty
     std::vector<std::vector<int64_t>> indices(n);
     int rest = rank;
     for (size_t d = n; d-- > 0; rest /= grid[d]) {
