@@ -36,7 +36,7 @@ int number_of(const std::string& text, const std::string& what) {
   return number;
 }
 
-// HDF5's users call some codecs otherwise.
+// HDF5 has other names for some codecs.
 std::string name_in(const std::string& format, const std::string& name) {
   if (!format.starts_with("hdf5") && !format.starts_with("netcdf4")) return name;
   if (name == "gzip" || name == "deflate") return "zlib";
@@ -94,14 +94,14 @@ DimensionSelection selected(const swath_slice& slice, int64_t extent, size_t dim
   if (step > 0 ? stop > extent : stop < -1) fail("it goes beyond the elements");
   if (stop == slice.start) return {slice.start, step, 0, false};
   if (slice.start >= extent) fail("it begins behind the last element");
-  // As many steps as end before `stop`; |step| may be the smallest number there is.
+  // The number of steps before `stop`. In unsigned numbers, since -step may overflow.
   const auto span = static_cast<uint64_t>(step > 0 ? stop - slice.start : slice.start - stop);
   const uint64_t stride = step > 0 ? static_cast<uint64_t>(step) : ~static_cast<uint64_t>(step) + 1;
   const auto count = static_cast<int64_t>((span - 1) / stride + 1);
   return {slice.start, count == 1 ? 1 : step, count, false};
 }
 
-// Of numbers the sizes that machines have.
+// Throws for element sizes that no machine type has.
 void check_size(const ElementType& type) {
   const auto is_one_of = [&](std::initializer_list<int64_t> sizes) {
     return std::find(sizes.begin(), sizes.end(), type.bytes) != sizes.end();

@@ -1,4 +1,4 @@
-// Arguments of C, in the words of the core. All throw Error{kArgument} for what cannot be meant.
+// Converts arguments from C to the core's types. All throw Error{kArgument} for invalid arguments.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +19,14 @@
 
 namespace swath::c_interface {
 
-// `pointer`, which may not be NULL; `what` it is, in words.
+// Returns `pointer`; throws if it is NULL. `what` is its name in the message.
 template <typename T>
 T* given(T* pointer, const char* what) {
   if (pointer == nullptr) fail_argument(std::string(what) + " is NULL; it must be given");
   return pointer;
 }
 
-// Collective. What `parse` makes of this rank's arguments; what it throws is thrown on all ranks.
+// Collective. Returns the result of `parse` for this rank's arguments; if it throws on any rank, all ranks throw.
 template <typename Parse>
 auto parsed(Comm& comm, const Parse& parse) {
   std::optional<decltype(parse())> result;
@@ -35,16 +35,16 @@ auto parsed(Comm& comm, const Parse& parse) {
   return std::move(*result);
 }
 
-// What the program has filled in, and the defaults of all else.
+// The program's options, with defaults for members that its header does not have.
 swath_options known(const swath_options* options);
 
-// "f4", "<f4", ">i8", "|S5", "float32" is none.
+// Parses "f4", "<f4", ">i8", "|S5"; rejects "float32".
 formats::ElementType type_of_text(const char* dtype);
 OpenMode mode_of_text(const char* mode);
 Shape shape_of(int ndim, const int64_t* shape);
 // "C", "F", "2,0,1"; empty: C.
 std::vector<int> order_of_text(const char* order, size_t dimensions);
-// "shuffle,zlib:4", as the format calls them; none where they are not said.
+// Parses "shuffle,zlib:4", in the names of the format; none if `codecs` is NULL.
 std::optional<std::vector<Codec>> codecs_of_text(const char* codecs, int64_t element_bytes, const std::string& format);
 
 DataFileOptions file_options(const swath_options& options, const std::string& path);
@@ -60,7 +60,7 @@ struct NewArrayArguments {
 formats::NewArray new_array(const NewArrayArguments& arguments, const swath_options& options,
                             const std::string& format);
 
-// NULL: everything.
+// NULL: the whole array.
 Selection selection_of(const swath_slice* slices, const Shape& shape);
 // NULL: packed in C order.
 std::optional<std::vector<int64_t>> strides_of(const int64_t* strides, size_t dimensions);

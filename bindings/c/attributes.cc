@@ -43,7 +43,7 @@ const Attributes& attributes_of(const DataFile& file, const char* holder) {
   fail_argument(file.path() + ": there is no group and no variable '" + path + "'");
 }
 
-// What a value is in memory: its type, how many, and its bytes.
+// An attribute's value as C receives it: type, count and bytes.
 struct Told {
   std::string dtype;
   int64_t count = 0;

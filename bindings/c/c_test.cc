@@ -29,7 +29,7 @@ class CTest : public testing::Test {
   void TearDown() override { fs::remove_all(folder_); }
   std::string path(const std::string& name) const { return folder_ + "/" + name; }
 
-  // What is wrong on every rank, which must be the same; "" where nothing is.
+  // The error of all ranks, which must be the same; "" if there is none.
   template <typename Work>
   std::string error_on_ranks(int ranks, const Work& work) {
     std::vector<std::string> errors(static_cast<size_t>(ranks));
@@ -46,7 +46,7 @@ class CTest : public testing::Test {
     return errors.front();
   }
 
-  // A file with "t" (records of 4) and "g/n" (3 by 5) in it, as one rank makes it.
+  // Creates a file with "t" (records of 4) and "g/n" (3 by 5), on one rank.
   void make(const std::string& name) const {
     swath_file* file = nullptr;
     swath_array* t = nullptr;
@@ -175,7 +175,7 @@ TEST_F(CTest, AttributesHaveTheirTypesAndCounts) {
     EXPECT_EQ(count, 1);
     EXPECT_EQ(*static_cast<double*>(values), 0.5);
     swath_free(values);
-    if (name == "a.nc3") {  // Zarr's attributes are JSON: its integers are of 8 bytes
+    if (name == "a.nc3") {  // Zarr's attributes are JSON, with integers of 8 bytes
       MUST(swath_get_attribute(file, "t", "range", dtype, &count, &values));
       EXPECT_STREQ(dtype, "<i2");
       EXPECT_EQ(count, 2);
@@ -271,7 +271,7 @@ TEST_F(CTest, ArgumentsThatCannotBeMeantAreRefused) {
   swath_distribution_free(nullptr);
 }
 
-// A program that was built with an older header, and one with a newer one.
+// Programs built with an older and with a newer header.
 TEST_F(CTest, OptionsOfOtherVersionsAreKnownByTheirSize) {
   struct Newer {
     swath_options known;
@@ -388,7 +388,7 @@ TEST_F(CTest, BoxesMayLieAnywhereInMemory) {
   const std::string error = error_on_ranks(3, [&](const std::shared_ptr<Comm>& comm) {
     swath_array* n = nullptr;
     open_array(comm, {path("a.zarr").c_str(), "g/n", "r+", nullptr}, &n);
-    // Rank 0 has two boxes, rank 1 one, of which memory is transposed, rank 2 none.
+    // Rank 0 has two boxes, rank 1 one box with transposed memory, rank 2 none.
     const int64_t begins[] = {0, 0, 2, 1};
     const int64_t ends[] = {1, 2, 3, 3};
     const int64_t begin_of_1[] = {1, 3};
@@ -412,7 +412,7 @@ TEST_F(CTest, BoxesMayLieAnywhereInMemory) {
       EXPECT_EQ(std::vector<int32_t>(second, second + 3), (std::vector<int32_t>{11, 0, 12}));
     }
     if (comm->rank() == 1) EXPECT_EQ(std::vector<int32_t>(square, square + 4), (std::vector<int32_t>{8, 13, 9, 14}));
-    // One rank's box is none: all are told.
+    // One rank's box is invalid: all ranks get the error.
     const void* const data[] = {square};
     const int wrong = swath_write_boxes(n, 1, comm->rank() == 1 ? end_of_1 : begin_of_1, end_of_1, data, nullptr);
     EXPECT_EQ(wrong, SWATH_ERROR_ARGUMENT) << "and ranks 0 and 2 write the same elements";
@@ -427,7 +427,7 @@ TEST_F(CTest, BoxesMayLieAnywhereInMemory) {
   EXPECT_EQ(error, "");
 }
 
-// Nobody waits for ever: what is wrong on one rank alone is told to all.
+// No rank waits for ever: an error of one rank is raised on all.
 TEST_F(CTest, WhatIsWrongOnOneRankIsTheSameErrorOnAll) {
   for (const std::string name : {"a.nc3", "a.zarr"}) {
     make(name);
@@ -463,7 +463,7 @@ TEST_F(CTest, WhatIsWrongOnOneRankIsTheSameErrorOnAll) {
           if (later == SWATH_OK) later = swath_wait(request);
           EXPECT_EQ(later, kind);
           EXPECT_EQ(swath_error_message(), first);
-          if (wrong == 0) {  // nowhere to put the request, on one rank
+          if (wrong == 0) {  // no pointer for the request, on one rank
             EXPECT_EQ(swath_read_async(n, whose, slices, data, nullptr, is_wrong ? nullptr : &request) == SWATH_OK &&
                           swath_wait(request) == SWATH_OK,
                       false);
@@ -516,7 +516,7 @@ TEST_F(CTest, WhatIsDiscardedIsGone) {
     return SWATH_OK;
   });
   EXPECT_EQ(error, "");
-  // Of an old file what was added to it.
+  // In an existing file, only the additions are undone.
   for (const std::string name : {"b.zarr", "b.nc3"}) {
     make(name);
     swath_file* file = nullptr;
@@ -539,7 +539,7 @@ TEST_F(CTest, WhatIsDiscardedIsGone) {
   }
 }
 
-// Records of memory with borders, in formats of both byte orders, by ranks.
+// Ranks append records from memory with borders, in formats of both byte orders.
 TEST_F(CTest, RecordsAreAppendedFromStridedMemory) {
   for (const std::string name : {"a.nc3", "a.zarr", "a.h5", "a.nc4"}) {
     SCOPED_TRACE(name);
@@ -567,7 +567,7 @@ TEST_F(CTest, RecordsAreAppendedFromStridedMemory) {
       swath_distribution_free(rows);
       return swath_file_close(file);
     });
-    if (error.find("libhdf5") != std::string::npos) continue;  // there is no HDF5 here
+    if (error.find("libhdf5") != std::string::npos) continue;  // no HDF5 on this machine
     EXPECT_EQ(error, "");
     swath_array* t = nullptr;
     MUST(swath_open(path(name).c_str(), "t", "r", nullptr, &t));

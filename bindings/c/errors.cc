@@ -32,7 +32,7 @@ int remember(const Error& error) noexcept {
   try {
     last_failure.message = error.what();
   } catch (...) {
-    last_failure.message.clear();  // there is no memory for it
+    last_failure.message.clear();  // no memory for the message
   }
   return last_failure.kind;
 }

@@ -1,4 +1,4 @@
-// No exception leaves a function of C: it becomes the kind that the function returns, and the thread's last message.
+// Converts exceptions, which must not leave C functions, to the returned error kind and the thread's last message.
 #pragma once
 
 #include <exception>
@@ -8,7 +8,7 @@
 
 namespace swath::c_interface {
 
-// What the thread's last failure was; the kind.
+// Stores the thread's last error, and returns its kind.
 int remember(const Error& error) noexcept;
 
 template <typename Work>

@@ -1,4 +1,4 @@
-// Open files: what they hold, what is added to them, and their end.
+// Functions of open files: contents, new arrays, sync, close.
 #include <algorithm>
 #include <utility>
 
@@ -21,7 +21,7 @@ void refuse_of_array(const swath_file& file, const char* doing) {
   }
 }
 
-// The handle of an array that belongs to its file: one for each.
+// The handle of an array that belongs to its file. Each array has one handle.
 swath_array* handle_of(swath_file& file, std::shared_ptr<FileArray> array) {
   const auto found = std::find_if(file.arrays.begin(), file.arrays.end(),
                                   [&](const auto& known_one) { return known_one->array == array; });
@@ -34,7 +34,7 @@ swath_array* handle_of(swath_file& file, std::shared_ptr<FileArray> array) {
   return file.arrays.back().get();
 }
 
-// Whoever has let go of the file has removed it, when this returns.
+// Discards the file on all ranks. When it returns on any rank, the file is removed: ranks agree after the removal.
 void discard(std::unique_ptr<swath_file> file) {
   const std::shared_ptr<Comm> comm = file->comm;
   const std::string path = file->file->path();

@@ -1,4 +1,4 @@
-// What the handles of C stand for.
+// The structures behind the handles of C.
 #pragma once
 
 #include <memory>
@@ -15,15 +15,15 @@
 struct swath_array {
   std::shared_ptr<swath::FileArray> array;
   swath_file* file = nullptr;
-  std::unique_ptr<swath_file> own_file;  // of one that was opened together with it
+  std::unique_ptr<swath_file> own_file;  // the file, if both were opened together
 };
 
 struct swath_file {
   std::shared_ptr<swath::Comm> comm;
   std::shared_ptr<swath::DataFile> file;
-  std::string method = "auto";                       // of its arrays
-  bool is_of_array = false;                          // it is closed with the array
-  std::vector<std::unique_ptr<swath_array>> arrays;  // that belong to it
+  std::string method = "auto";                       // default method of its arrays
+  bool is_of_array = false;                          // true: closed together with its array
+  std::vector<std::unique_ptr<swath_array>> arrays;  // handles of its arrays
 };
 
 struct swath_distribution {

@@ -1,4 +1,4 @@
-/* What a program of C99 writes, compiled with all warnings: that it compiles is the test. */
+/* A C99 program that uses the headers, compiled with all warnings. The test is that it compiles. */
 #include <swath/swath.h>
 
 const char* swath_c99_first_column(swath_array* array, double* column);

@@ -1,4 +1,4 @@
-// Distributions, and what is read and written by them.
+// Functions of distributions, and reads and writes with them.
 #include <cstdlib>
 #include <cstring>
 #include <tuple>
@@ -12,7 +12,7 @@
 namespace swath::c_interface {
 namespace {
 
-// One read or write as the program asks for it.
+// The arguments of a read or write.
 struct Asked {
   Direction direction;
   const swath_distribution* distribution;
@@ -21,7 +21,7 @@ struct Asked {
   const int64_t* strides;
 };
 
-// What is written is only read from.
+// The const_cast is safe: a write only reads this memory.
 void* unchanged(const void* data) { return const_cast<void*>(data); }
 
 Decomposition whose(const FileArray& array, int ranks, const swath_distribution* distribution,
@@ -35,7 +35,7 @@ PartsInMemory memory_of(const Asked& asked, size_t dimensions) {
   return {{static_cast<std::byte*>(asked.data), strides_of(asked.strides, dimensions)}};
 }
 
-// Collective where there is a distribution: what is wrong on one rank is told to all.
+// Collective if a distribution is given: an error of one rank is thrown on all.
 Decomposition whose_of_all(swath_array& handle, const Asked& asked) {
   FileArray& array = *handle.array;
   const int ranks = handle.file->comm->size();
@@ -64,7 +64,7 @@ void start(swath_array* handle, const Asked& asked, swath_request** request) {
   if (failure && (asked.distribution == nullptr || ranks == 1)) throw *failure;
   StartedMove started = failure ? array.start_refused(asked.direction, *failure)
                                 : array.start(asked.direction, *shares, memory_of(asked, array.shape().size()));
-  if (request == nullptr) return started.wait();  // what was refused is thrown
+  if (request == nullptr) return started.wait();  // throws the error
   *request = new swath_request{handle->array, std::move(started)};
 }
 
@@ -123,7 +123,7 @@ void append_boxes(swath_array* handle, const AskedBoxes& asked) {
   array.append_boxes(boxes, memory);
 }
 
-// Rank 0 has all of a record.
+// A distribution that gives rank 0 the whole record.
 Distribution of_first_rank(size_t dimensions) {
   return Distribution(std::vector<DimensionRule>(dimensions), std::vector<int64_t>(dimensions, 1));
 }

@@ -1,4 +1,4 @@
-// The same with the ranks of MPI.
+// The opening functions for the ranks of MPI.
 #include <utility>
 
 #include "array/collectively.h"

@@ -1,4 +1,4 @@
-// Who has which element, and where in memory, as a loop over all elements finds it: what tests compare with.
+// Computes each element's rank and memory address by a loop over all elements; tests compare with it.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct NaiveDimension {
   swath_slice slice = {0, SWATH_END, 1};
   int64_t extent = 0;
 
-  // Of the elements that are selected, in their order.
+  // The indices of the selected elements, in order.
   std::vector<int64_t> selected() const {
     std::vector<int64_t> found;
     for (int64_t i = slice.start; slice.step > 0 ? i < extent : i >= 0; i += slice.step) {

@@ -29,7 +29,7 @@ std::unique_ptr<swath_file> handle_of(std::shared_ptr<Comm> comm, std::shared_pt
   return handle;
 }
 
-// One array together with its file.
+// Makes the handle of an array that is opened together with its file.
 swath_array* handle_of(std::unique_ptr<swath_file> file, std::shared_ptr<FileArray> array) {
   auto handle = std::make_unique<swath_array>();
   array->set_method(file->method);

@@ -1,4 +1,4 @@
-// How files and arrays are opened and created with ranks of whichever kind. Collective; errors are alike on all ranks.
+// Opens and creates files and arrays for any kind of ranks. Collective; all ranks throw the same error.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@ struct ArrayToOpen {
   const char* variable = nullptr;
   const char* mode = nullptr;
   const swath_options* options = nullptr;
-  // Of a raw file what it holds.
+  // For a raw file: shape and type of its elements.
   bool is_raw = false;
   NewArrayArguments raw = {};
 };

@@ -1,4 +1,4 @@
-// Random arrays, distributions, selections and strides, beside a naive loop over all elements.
+// Random arrays, distributions, selections and strides, compared with a naive loop over all elements.
 // SWATH_C_CASES=10000 swath_c_tests --gtest_filter='CProperties.*'
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -58,7 +58,7 @@ int64_t bytes_of(const std::string& dtype) {
   return std::stoll(dtype.substr(digits));
 }
 
-// How each rank has its share in memory: where element 0 is, and strides; -1: no element lies there.
+// A rank's share in memory: the offset of element 0, and the strides.
 struct Placing {
   std::vector<int64_t> strides;
   int64_t first = 0;
@@ -99,7 +99,7 @@ Placing random_placing(Random& random, const std::vector<int64_t>& local, int64_
   return placing;
 }
 
-// What one collective call asks for: the shares of all ranks, and each rank's memory.
+// The arguments of one collective call: the shares of all ranks, and each rank's memory.
 struct Access {
   NaiveShares shares;
   std::vector<Placing> placings;
@@ -177,7 +177,7 @@ Access random_access(Random& random, const std::vector<int64_t>& shape, int rank
   return access;
 }
 
-// Calls take(bytes of the element in the array, bytes in a rank's memory), naively.
+// Calls take(element's bytes in the array, its bytes in a rank's memory) for each element, by a naive loop.
 template <typename Take>
 void naively(Access& access, Bytes& array, int64_t element_bytes, const Take& take) {
   for_each_selected(access.shares, [&](int rank, int64_t element, const std::vector<int64_t>& local) {
@@ -186,7 +186,7 @@ void naively(Access& access, Bytes& array, int64_t element_bytes, const Take& ta
   });
 }
 
-// The same through the library, on one rank.
+// Transfers the same through the library, on one rank.
 void move(swath_array* array, Access& access, int rank, bool is_write) {
   const auto number = static_cast<size_t>(rank);
   const Placing& placing = access.placings[number];

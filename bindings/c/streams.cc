@@ -26,7 +26,7 @@ std::optional<StreamLimit> limit_of(const std::string& word, const std::string& 
   fail_argument("streams '" + streams + "': expected \"auto\", \"none\", a number from 1 on, or \"read=4,write=auto\"");
 }
 
-// The disk that a file lies on, or will; a partition counts as the whole disk.
+// The disk of a file, which may not exist yet; a partition counts as its whole disk.
 std::string target_of(const std::string& path) {
   struct stat found = {};
   const fs::path folder = fs::path(path).parent_path();
@@ -43,7 +43,7 @@ std::string target_of(const std::string& path) {
 
 void limit_streams(const std::string& streams, const std::string& path, FileOptions& file) {
   if (streams.find('=') == std::string::npos) {
-    file.throttle.reads = limit_of(streams, streams);  // buffered writes are best left to the kernel
+    file.throttle.reads = limit_of(streams, streams);  // buffered writes are not throttled: the kernel orders them
   } else {
     for (size_t begin = 0; begin < streams.size();) {
       const size_t end = std::min(streams.find(',', begin), streams.size());

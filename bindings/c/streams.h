@@ -1,4 +1,4 @@
-// How many streams of this node a target serves at a time, as the option `streams` says.
+// The option `streams`: the number of streams of this node that a target serves at a time.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace swath::c_interface {
 
-// "auto", "none", "4", "read=4,write=auto". Streams of all programs that were started by one process share the target's
-// tokens: the ranks of a job on a node. Throws Error{kArgument}.
+// Parses "auto", "none", "4", "read=4,write=auto". All programs started by the same parent process share the target's
+// tokens: these are the ranks of a job on a node. Throws Error{kArgument}.
 void limit_streams(const std::string& streams, const std::string& path, FileOptions& file);
 
 }  // namespace swath::c_interface

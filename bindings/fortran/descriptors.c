@@ -11,7 +11,7 @@
 
 /* ---- Arrays ------------------------------------------------------------------------------------------------------ */
 
-/* What the shape and type of data in memory are to be compared with, and where the data are, in the order of C. */
+/* The section of the array that some data in memory belong to, and the strides in memory, in C order. */
 typedef struct {
   int dimensions;
   int64_t begin[SWATH_DIMENSIONS_MAX];
@@ -26,7 +26,7 @@ void swath_fortran_extents(const CFI_cdesc_t* data, int* rank, int64_t* extents)
   for (int d = 0; d < data->rank; ++d) extents[d] = data->dim[d].extent;
 }
 
-/* "<f4" and "f4" are one type in memory. */
+/* Removes the byte order: "<f4" and "f4" are the same type in memory. */
 static const char* without_order(const char* dtype) { return strchr("<>=|", dtype[0]) != NULL ? dtype + 1 : dtype; }
 
 static int fail(char* message, const char* name, const char* what) {
@@ -43,7 +43,8 @@ static int check_type(const swath_array* array, const char* name, const char* dt
   return -1;
 }
 
-/* Where data with `start` lie in an array of so many dimensions; -1 and a message where they cannot. */
+/* Computes the section of data that begin at `start` in an array of that many dimensions; -1 and a message on
+ * failure. */
 static int place_of(const CFI_cdesc_t* data, int dimensions, int count, const int64_t* start, const char* name,
                     Section* place, char* message) {
   if (data->rank > dimensions) {
@@ -131,7 +132,7 @@ typedef struct {
   int64_t* begins; /* [count][dimensions of the array] */
   int64_t* ends;
   void** memory;
-  const int64_t** strides; /* of all boxes the same */
+  const int64_t** strides; /* the same for all boxes */
   int64_t box_strides[SWATH_DIMENSIONS_MAX];
 } Boxes;
 
@@ -141,7 +142,7 @@ static void free_boxes(Boxes* boxes) {
   free(boxes->strides);
 }
 
-/* Whether the tables have a row for each box, and the boxes room in the data. */
+/* Checks that the tables have a row for each box, and that the boxes fit into the data. */
 static int check_tables(const CFI_cdesc_t* data, int dimensions, swath_fortran_table start, swath_fortran_table shape,
                         const char* name, char* message) {
   const int of_box = data->rank - 1;
@@ -244,7 +245,7 @@ int swath_fortran_write_boxes(swath_array* array, const CFI_cdesc_t* data, const
 
 typedef struct {
   swath_slice slices[SWATH_DIMENSIONS_MAX];
-  int64_t extents[SWATH_DIMENSIONS_MAX]; /* of what is selected, by all ranks together */
+  int64_t extents[SWATH_DIMENSIONS_MAX]; /* shape of the selection of all ranks together */
   int64_t strides[SWATH_DIMENSIONS_MAX];
 } Share;
 
@@ -274,7 +275,7 @@ static int share_of(const swath_array* array, const CFI_cdesc_t* data, const cha
                name_of(array), (long long)from, (long long)to, d + 1, (long long)shape[c]);
       return -1;
     }
-    /* Downwards the stop before the first element is left out. */
+    /* With a negative step, SWATH_END is the stop that includes the first element. */
     share->slices[c].start = from - 1;
     share->slices[c].stop = selected(from, to, by) == 0 ? from - 1 : by > 0 ? to : to == 1 ? SWATH_END : to - 2;
     share->slices[c].step = by;
@@ -284,7 +285,7 @@ static int share_of(const swath_array* array, const CFI_cdesc_t* data, const cha
   return 0;
 }
 
-/* The extents of a share in memory must be those of this rank's: nobody else knows them. */
+/* Checks that the data have the extents of this rank's share; other ranks cannot check it. */
 static int check_extents(const swath_array* array, const CFI_cdesc_t* data, const swath_distribution* whose,
                          int dimensions, const Share* share, char* message) {
   int rank = 0;
@@ -344,7 +345,7 @@ static size_t bytes_of(const CFI_cdesc_t* data) {
   return bytes;
 }
 
-/* How many of the first dimensions of a section lie together in memory, as one run. */
+/* The number of leading dimensions of a section that are contiguous in memory. */
 static int dimensions_together(const CFI_cdesc_t* data) {
   CFI_index_t bytes = (CFI_index_t)data->elem_len;
   int d = 0;
@@ -352,8 +353,8 @@ static int dimensions_together(const CFI_cdesc_t* data) {
   return d;
 }
 
-/* Copies between a section and packed memory; `to_section`: into the section. The dimensions below `together` are one
- * run of `run` bytes. */
+/* Copies between a section and packed memory; `to_section`: into the section. The dimensions below `together` are
+ * contiguous, with `run` bytes. */
 static void copy_section(const CFI_cdesc_t* data, int together, size_t run, int dimension, char* section, char** packed,
                          int to_section) {
   if (dimension < together) {
@@ -374,7 +375,7 @@ static void copy_all(const CFI_cdesc_t* data, char* packed, int to_section) {
   copy_section(data, together, run, data->rank - 1, data->base_addr, &packed, to_section);
 }
 
-/* Whether data in memory have the extents of a rank's share. */
+/* True if data in memory have the extents of a rank's share. */
 static int has_extents(const CFI_cdesc_t* data, const swath_distribution* whose, int ndim, const int64_t* shape,
                        int rank) {
   int64_t extents[SWATH_DIMENSIONS_MAX];
@@ -472,7 +473,7 @@ int swath_fortran_get_attribute(swath_file* file, const char* holder, const char
 
 /* ---- Files ------------------------------------------------------------------------------------------------------- */
 
-/* Either with the ranks of MPI, or, where there is no communicator, alone. */
+/* Calls the function for the ranks of MPI, or, without a communicator, the one for a single process. */
 #ifdef SWATH_FORTRAN_MPI
 #define WITH_RANKS(with_mpi, alone)   \
   if (has_comm != 0) return with_mpi; \
@@ -487,7 +488,7 @@ int swath_fortran_get_attribute(swath_file* file, const char* holder, const char
 #endif
 #define COMM MPI_Comm_f2c((MPI_Fint)comm)
 
-/* A name of blanks only: the array of a file that holds one. */
+/* An empty name: the only array of the file. */
 static const char* or_null(const char* variable) { return variable[0] == '\0' ? NULL : variable; }
 
 int swath_fortran_file_open(int has_comm, int comm, const char* path, const char* mode, const swath_options* options,

@@ -3,11 +3,12 @@
 !!     use swath
 !!     call swath_write("ocean.nc", "t", t, global=[nx, ny, nz], start=[is, js, 1], comm=comm, codecs="shuffle,zlib")
 !!
-!! Indices start from 1. Dimensions are given in the order of Fortran, the fastest first; a file lists them the other
-!! way round, the slowest first, as netCDF-Fortran and HDF5's Fortran interface do: no element changes its place.
+!! Indices begin at 1. Dimensions are in Fortran order, the fastest first. A file lists them in reverse, the slowest
+!! first, as with netCDF-Fortran and HDF5's Fortran interface: the order of elements in memory does not change.
 !!
-!! Every procedure has `stat`, 0 or the kind of its error, and `errmsg`, what was wrong. Without `stat` an error stops the
-!! program with the message. Errors of collective procedures are alike on all ranks. docs/fortran.md has whole programs.
+!! Every procedure has the arguments `stat`, 0 or the kind of the error, and `errmsg`, the message. Without `stat`, an
+!! error stops the program with the message. Collective procedures return the same error on all ranks. docs/fortran.md
+!! has whole programs.
 module swath
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: int8, int16, int32, int64, real32, real64
@@ -27,7 +28,7 @@ module swath
   integer, parameter :: swath_unlimited = -1  !< the extent of a dimension that grows: the last one
   integer, parameter :: swath_whole = 0, swath_block = 1, swath_cyclic = 2  !< how a dimension is dealt out
 
-  !> Which rank has which elements. Rank 0 comes first, along the first dimension first.
+  !> Which rank has which elements. Ranks are numbered from 0, along the first dimension fastest.
   type :: swath_distribution
     private
     type(c_ptr) :: handle = c_null_ptr
@@ -42,7 +43,7 @@ module swath
   type :: swath_file
     private
     type(c_ptr) :: handle = c_null_ptr
-    type(c_ptr) :: own_array = c_null_ptr  ! of a file that holds one array
+    type(c_ptr) :: own_array = c_null_ptr  ! for a file that holds one array only
   contains
     procedure, private :: file_open, file_create, file_open_raw, file_create_one
     generic :: open => file_open
@@ -96,7 +97,8 @@ module swath
     generic :: get_attribute => get_i1, get_i2, get_i4, get_i8, get_f4, get_f8
   end type
 
-  !> Collective. One array, or this rank's box of it, into a file: that is made where there is none, the variable too.
+  !> Collective. Writes one array, or this rank's box of it, into a file. Creates the file and the variable if they do
+  !! not exist.
   interface swath_write
     procedure :: once_write_i1, once_write_i2, once_write_i4, once_write_i8, once_write_f4, once_write_f8, &
                  once_write_c8, once_write_c16
@@ -106,7 +108,7 @@ module swath
 #endif
   end interface
 
-  !> Collective. An array of a file, or this rank's box of it, into memory.
+  !> Collective. Reads an array of a file, or this rank's box of it.
   interface swath_read
     procedure :: once_read_i1, once_read_i2, once_read_i4, once_read_i8, once_read_f4, once_read_f8, once_read_c8, &
                  once_read_c16
@@ -116,7 +118,7 @@ module swath
 #endif
   end interface
 
-  !> Collective. Arrays in memory, from one distribution to another.
+  !> Collective. Redistributes an array in memory from one distribution to another.
   interface swath_redistribute
     procedure :: redistribute_i1, redistribute_i2, redistribute_i4, redistribute_i8, redistribute_f4, redistribute_f8, &
                  redistribute_c8, redistribute_c16
@@ -130,8 +132,8 @@ contains
 
   ! ---- Distributions ------------------------------------------------------------------------------------------------
 
-  !> One rule a dimension, swath_whole, swath_block or swath_cyclic; `blocks`: elements of a block, 0: block's equal
-  !! blocks, cyclic's 1; `grid`: ranks along each dimension.
+  !> `rules`: swath_whole, swath_block or swath_cyclic for each dimension. `blocks`: block sizes; 0: equal blocks for
+  !! swath_block, 1 for swath_cyclic. `grid`: the number of ranks along each dimension.
   subroutine distribution_create(self, rules, grid, blocks, stat, errmsg)
     class(swath_distribution), intent(inout) :: self
     integer, intent(in) :: rules(:), grid(:)
@@ -157,7 +159,7 @@ contains
     call finish(c_distribution_create(int(n, c_int), c_rules, places, self%handle), stat, errmsg)
   end subroutine
 
-  !> The extents of the share that a rank, from 0, has of an array.
+  !> The extents of a rank's share of an array. Ranks begin at 0.
   function distribution_local_shape(self, global, rank) result(local)
     class(swath_distribution), intent(in) :: self
     class(*), intent(in) :: global(:)
@@ -178,7 +180,7 @@ contains
 
   ! ---- Files --------------------------------------------------------------------------------------------------------
 
-  !> `mode`: "r" (default), or "r+" to write in place, define, append and set attributes.
+  !> `mode`: "r" (default), or "r+" to write in place, define arrays, append records and set attributes.
   subroutine file_open(self, path, comm, mode, engine, method, streams, stat, errmsg)
     class(swath_file), intent(inout) :: self
     character(*), intent(in) :: path
@@ -195,7 +197,7 @@ contains
     call finish(c_file_open(has(comm), value_of(comm), c_text(path), how, new%options, self%handle), stat, errmsg)
   end subroutine
 
-  !> A new file; it gets its name when it is closed, or, where something in it grows, at the first sync.
+  !> Creates a file. It gets its name when it is closed; if it has growing arrays, at the first sync.
   subroutine file_create(self, path, comm, format, overwrite, engine, method, streams, stat, errmsg)
     class(swath_file), intent(inout) :: self
     character(*), intent(in) :: path
@@ -210,7 +212,7 @@ contains
     call finish(c_file_create(has(comm), value_of(comm), c_text(path), new%options, self%handle), stat, errmsg)
   end subroutine
 
-  !> A file that does not say what it holds: `shape` in the order of Fortran, `dtype` as "f4".
+  !> Opens a raw file, which does not store its shape and type: `shape` in Fortran order, `dtype` such as "f4".
   subroutine file_open_raw(self, path, shape, dtype, comm, mode, offset, stat, errmsg)
     class(swath_file), intent(inout) :: self
     character(*), intent(in) :: path, dtype
@@ -243,7 +245,7 @@ contains
     call finish(status, stat, errmsg)
   end subroutine
 
-  !> A new file with one array, of formats that hold no more: .npy, raw; of others, too.
+  !> Creates a file with one array; required for formats that hold one array only (.npy, raw), possible for others.
   subroutine file_create_one(self, path, variable, dtype, shape, comm, dims, codecs, chunks, format, overwrite, stat, &
                              errmsg)
     class(swath_file), intent(inout) :: self
@@ -328,8 +330,8 @@ contains
     if (present(comm)) value_of = comm
   end function
 
-  !> A new array: `dtype` as "f4", "i8", "c16"; the last extent may be swath_unlimited: append() adds records then.
-  !! `chunks`, and of Zarr `shards`: elements along each dimension.
+  !> Adds an array. `dtype`: such as "f4", "i8", "c16". The last extent may be swath_unlimited: then append() adds
+  !! records. `chunks`, and for Zarr `shards`: their extents.
   subroutine file_define(self, variable, dtype, shape, dims, codecs, chunks, stat, errmsg, shards)
     class(swath_file), intent(inout) :: self
     character(*), intent(in) :: variable, dtype
@@ -362,7 +364,7 @@ contains
     end if
   end function
 
-  !> The extents of an array, in the order of Fortran, and the type of its elements, "f4".
+  !> The extents of an array, in Fortran order, and its element type, such as "f4".
   subroutine file_inquire(self, variable, shape, dtype, stat, errmsg)
     class(swath_file), intent(inout) :: self
     character(*), intent(in) :: variable
@@ -397,7 +399,7 @@ contains
     found = int(count)
   end function
 
-  !> The path of a variable: number 1 is the first.
+  !> The path of a variable; numbers begin at 1.
   function file_variable_name(self, number) result(name)
     class(swath_file), intent(in) :: self
     integer, intent(in) :: number
@@ -407,7 +409,7 @@ contains
     name = text_at(text)
   end function
 
-  !> How a read (or, where `write`, a write) would be carried out, and what it would cost.
+  !> Describes the plan of a read (with `write`, of a write), and its estimated cost.
   function file_explain(self, variable, whose, write) result(text)
     class(swath_file), intent(inout) :: self
     character(*), intent(in) :: variable
@@ -426,7 +428,7 @@ contains
     call c_free(explained)
   end function
 
-  !> When it returns, what was written is on the medium, and changes stay.
+  !> On return, written data is on the medium, and changes are permanent.
   subroutine file_sync(self, stat, errmsg)
     class(swath_file), intent(inout) :: self
     integer, intent(out), optional :: stat
@@ -450,7 +452,7 @@ contains
     call finish(status, stat, errmsg)
   end subroutine
 
-  !> Closes it without completing it: a new file is removed, what was added since the last sync is taken back.
+  !> Closes the file without completing it: removes a new file, or undoes the changes since the last sync.
   subroutine file_discard(self, stat, errmsg)
     class(swath_file), intent(inout) :: self
     integer, intent(out), optional :: stat
@@ -466,7 +468,7 @@ contains
     call finish(status, stat, errmsg)
   end subroutine
 
-  !> Attributes of the file (`holder` ""), a group or a variable: text, or numbers of one dimension or none.
+  !> Attributes of the file (`holder` ""), a group or a variable: a text, a number, or a vector of numbers.
   subroutine set_text(self, holder, name, value, stat, errmsg)
     class(swath_file), intent(inout) :: self
     character(*), intent(in) :: holder, name, value
@@ -499,9 +501,9 @@ contains
     call finish(status, stat, errmsg)
   end subroutine
 
-  ! ---- One call: a file is opened, or made, and closed again --------------------------------------------------------
+  ! ---- Single calls that open or create a file, and close it again --------------------------------------------------
 
-  !> The file that an array is to be written into: an existing one, or a new one.
+  !> Opens the file that an array is to be written into, or creates it.
   integer(c_int) function open_or_create(file, path, variable, dtype, extents, global, comm, new) result(status)
     type(swath_file), intent(inout) :: file
     character(*), intent(in) :: path, variable, dtype
@@ -538,7 +540,7 @@ contains
     if (status == 0) file%handle = c_file_of(file%own_array)
   end function
 
-  !> A variable that an existing file does not have yet.
+  !> Defines a variable that an existing file does not have yet.
   integer(c_int) function define_in(file, path, variable, dtype, global, comm, new) result(status)
     type(swath_file), intent(inout) :: file
     character(*), intent(in) :: path, variable, dtype
@@ -569,7 +571,7 @@ contains
                            "expected the same, or overwrite=.true. for a new file")
   end function
 
-  !> After a write: completes the file, or takes back what was added. The first error is the one that is said.
+  !> After a write: completes the file, or after an error undoes the changes. Reports the first error.
   integer(c_int) function end_once(file, status) result(ended)
     type(swath_file), intent(inout) :: file
     integer(c_int), intent(in) :: status

@@ -1,4 +1,5 @@
-!> What the Fortran module calls of C: swath.h, and descriptors.h beside this file. Programs use the module `swath`.
+!> Interfaces of the C functions that the Fortran module calls: swath.h, and descriptors.h in this folder. Programs use
+!! the module `swath`.
 module swath_c
   use, intrinsic :: iso_c_binding
   implicit none
@@ -16,7 +17,7 @@ module swath_c
     integer(c_int64_t) :: block
   end type
 
-  !> One row of integers a box: `values` null where there are none.
+  !> One row of integers for each box; `values` is null if there are none.
   type, bind(C) :: c_table
     integer(c_int) :: columns, rows
     type(c_ptr) :: values

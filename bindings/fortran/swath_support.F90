@@ -1,4 +1,4 @@
-!> Texts, errors and optional arguments of the Fortran module, as C takes them. Programs use the module `swath`.
+!> Converts texts, errors and optional arguments of the Fortran module to C. Programs use the module `swath`.
 module swath_support
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: error_unit, int32, int64
@@ -11,7 +11,7 @@ module swath_support
                         swath_error_interrupted = 7
   integer, parameter :: dimensions_max = 32, dtype_max = 128
 
-  !> Optional integers of any kind, as C takes them; where there are none, the address is null.
+  !> Optional integers of any kind, converted for C; without a value, the address is null.
   type :: integers
     integer(c_int64_t), allocatable :: values(:)
   contains
@@ -19,7 +19,7 @@ module swath_support
     procedure :: count => integers_count
   end type
 
-  !> The same of two dimensions: a column of Fortran, a box, is a row of C.
+  !> The same with two dimensions: a column in Fortran, which is one box, becomes a row in C.
   type :: table
     integer(c_int) :: columns = 0, rows = 0
     type(integers) :: numbers
@@ -27,7 +27,7 @@ module swath_support
     procedure :: of_c => table_of_c
   end type
 
-  !> What a new file or array is to be, kept alive while C looks at it.
+  !> The options of a new file or array. It keeps them alive while C uses them.
   type :: creation
     type(c_options) :: options
     character(kind=c_char, len=:), allocatable :: format, codecs, engine, method, streams
@@ -71,7 +71,7 @@ contains
     fail = c_fail_as(int(swath_error_argument, c_int), c_text(message))
   end function
 
-  !> The end of every procedure.
+  !> Called at the end of every procedure: sets `stat` and `errmsg`, or stops the program.
   subroutine finish(status, stat, errmsg)
     integer(c_int), intent(in) :: status
     integer, intent(out), optional :: stat
@@ -99,7 +99,7 @@ contains
       allocate (converted%values(n))
       converted%values(:) = values
     class default
-      allocate (converted%values(0))  ! is refused, for it has no index of any dimension
+      allocate (converted%values(0))  ! refused later: an index is missing for every dimension
     end select
   end subroutine
 
@@ -115,7 +115,7 @@ contains
     type is (integer(int64))
       converted%numbers%values = reshape(values, [size(values)])
     class default
-      converted%columns = -1  ! is refused
+      converted%columns = -1  ! refused later
     end select
   end subroutine
 
@@ -137,7 +137,7 @@ contains
     if (allocated(self%values)) integers_count = size(self%values)
   end function
 
-  !> In the other order: of C, the slowest first.
+  !> The values in C order, the slowest dimension first.
   pure function reversed(values)
     integer(c_int64_t), intent(in) :: values(:)
     integer(c_int64_t) :: reversed(size(values))
