@@ -123,7 +123,7 @@ class Started {
  private:
   nb::object array_;
   bool alone_;
-  std::shared_ptr<nb::list> memory_;  // as long as that of the operation, which may be later than this
+  std::shared_ptr<nb::list> memory_;  // lives as long as the operation, perhaps longer than this object
   swath::Future future_;
   bool is_abandoned_ = false;
 };

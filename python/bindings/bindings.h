@@ -42,14 +42,14 @@ void bind_write_back(nanobind::module_& m);
 void bind_zarr(nanobind::module_& m);
 
 // Releases the interpreter's lock, as nanobind::gil_scoped_release does. If no other rank waits for this one, an
-// exception of the program's signal handler ends the work, and is raised again.
+// exception in a signal handler of the program ends the work, and is raised again.
 class Interruptible {
  public:
   explicit Interruptible(bool is_alone = true);
   explicit Interruptible(const swath::Comm& comm) : Interruptible(comm.size() == 1) {}
 
  private:
-  std::optional<nanobind::gil_scoped_release> release_;  // first, so that the lock is there again last
+  std::optional<nanobind::gil_scoped_release> release_;  // first member: its destructor takes the lock last
   std::optional<swath::InterruptScope> scope_;
 };
 
@@ -89,7 +89,8 @@ class Callback {
   std::optional<nanobind::python_error> raised_;
 };
 
-// An object that Python may drop: its end may wait for other threads, which need the interpreter's lock.
+// Makes an object that Python may release: its destructor runs without the interpreter's lock, since it may wait for
+// threads that need the lock.
 template <typename T>
 std::shared_ptr<T> dropped_unlocked(std::shared_ptr<T> object) {
   T* const held = object.get();

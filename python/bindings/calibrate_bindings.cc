@@ -1,4 +1,4 @@
-// The micro-measurements behind `swath calibrate`; which of them are made, and what they prove, is decided in Python.
+// The micro-measurements of `swath calibrate`. Python code chooses the measurements and evaluates them.
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
@@ -26,7 +26,7 @@ swath::Direction direction_of(bool write) { return write ? swath::Direction::kWr
 
 std::pair<double, int64_t> pair_of(const swath::TimedRequests& timed) { return {timed.seconds, timed.requests}; }
 
-// What measures one engine, of a file that threads share.
+// Wraps a function that measures one engine: leases an engine of a shared file for it.
 template <typename Result, typename... Arguments>
 auto leased(Result (*measure)(swath::Engine&, Arguments...)) {
   return [measure](swath::File& file, Arguments... arguments) {

@@ -59,7 +59,7 @@ swath::CodecChain chain_of(const CodecTuples& tuples) {
   return swath::CodecChain(std::move(codecs));
 }
 
-// All bytes of an ndarray. Raises ValueError where its elements are not one behind the other.
+// All bytes of an ndarray. Raises ValueError if its elements are not contiguous.
 std::span<const std::byte> packed_bytes(const char* what, const StridedMemory& memory) {
   if (!memory.is_packed()) {
     throw nb::value_error((std::string(what) + ": expected elements one behind the other").c_str());

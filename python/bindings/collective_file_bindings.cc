@@ -1,4 +1,4 @@
-// Open files of all their ranks, for swath/files. Collective calls are made without the interpreter's lock.
+// Bindings of CollectiveFile, for swath/files. Collective calls run without the interpreter's lock.
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
@@ -71,7 +71,7 @@ std::shared_ptr<StoredArray> make_stored_array(CollectiveFile& file, std::shared
   return dropped_unlocked(file.make_array(std::move(options), std::move(known)));
 }
 
-// What Python makes on rank 0.
+// Calls a Python function that makes an object, and converts the object; on rank 0.
 template <typename Made>
 Made made_by(Callback& make, Made (*convert)(const nb::handle&)) {
   Made made;
@@ -104,7 +104,7 @@ void set_attributes(CollectiveFile& file, const std::string& words, const std::s
   }
 }
 
-// Rows that Python could not write.
+// Thrown if Python code has failed to write rows, on all ranks alike.
 class UnwrittenOfAll final : public Error {
  public:
   UnwrittenOfAll() : Error(swath::ErrorKind::kInternal, "rows were not written") {}
@@ -126,7 +126,7 @@ void append(CollectiveFile& file, const std::vector<std::pair<StoredArray*, int6
     const nb::gil_scoped_release unlocked;
     file.append(wanted, {.writes_all = writes_all}, write_rows);
   } catch (const UnwrittenOfAll&) {
-  } catch (const UnwrittenHere&) {  // the caller has the error
+  } catch (const UnwrittenHere&) {  // the caller has this rank's error
   }
 }
 

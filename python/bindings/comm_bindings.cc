@@ -1,4 +1,4 @@
-// The ranks of operations, and how they agree.
+// Communicators and agreements.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>

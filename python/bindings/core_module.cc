@@ -1,4 +1,4 @@
-// The Python face of the core: names, conversions and the release of the interpreter's lock; no logic of its own.
+// The core's Python module: names, conversions and the release of the interpreter's lock, without logic of its own.
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/tuple.h>
@@ -37,7 +37,7 @@ void translate(const std::exception_ptr& thrown, void*) {
     if (!raise_from_signal()) raise(error);
   } catch (const std::bad_alloc&) {
     raise(Error(ErrorKind::kStore, "out of memory", ENOMEM));
-  } catch (const std::length_error&) {  // of a container that no memory holds
+  } catch (const std::length_error&) {  // a container larger than any memory
     raise(Error(ErrorKind::kStore, "out of memory", ENOMEM));
   }
 }
@@ -52,7 +52,7 @@ Error error_of(const nb::python_error& raised) {
 
 NB_MODULE(_core, m) {
   m.doc() = "Swath's C++ core. Use the package `swath`; this module may change without notice.";
-  // Arrays and comms that a script leaves to the end of the process are not leaks that its user should read about.
+  // No leak warnings: arrays and communicators that a script never closes are not errors for its user.
   nb::set_leak_warnings(false);
   nb::register_exception_translator(translate);
 

@@ -1,4 +1,4 @@
-// What operations did, and how far they are.
+// Counters and progress of operations.
 #include <nanobind/nanobind.h>
 #include <nanobind/operators.h>
 

@@ -1,5 +1,5 @@
-// Changes of an open file, for swath/formats and swath/files. None of them is interrupted: signal handlers of the
-// program run when it is done.
+// Changes of an open file, for swath/formats and swath/files. Changes are not interrupted: the program's signal
+// handlers run afterwards.
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
@@ -34,7 +34,7 @@ std::shared_ptr<FileChanges> make(const std::string& format, const std::string& 
   return dropped_unlocked(std::make_shared<FileChanges>(formats::format_named(format), path, given));
 }
 
-// What a change returns, which it makes without the interpreter's lock.
+// Makes a change without the interpreter's lock, and converts its result.
 template <typename Work>
 package_types::Description described(const Work& work) {
   const formats::Description found = [&] {

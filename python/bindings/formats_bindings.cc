@@ -1,4 +1,4 @@
-// What files hold, and how new ones are made, for swath/formats.
+// Contents of files, and creation of files, for swath/formats.
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
@@ -24,11 +24,11 @@ namespace {
 
 namespace formats = swath::formats;
 
-// A file that threads may share: one of them at a time reads its metadata.
+// An open file that threads may share: one thread at a time reads its metadata.
 class OpenFormatFile {
  public:
   explicit OpenFormatFile(std::unique_ptr<formats::FormatFile> file) : file_(std::move(file)) {}
-  // HDF5's library may be in use by another thread.
+  // Releases the interpreter's lock, since the destructor may wait for a thread that uses HDF5's library.
   ~OpenFormatFile() {
     const nb::gil_scoped_release unlocked;
     file_.reset();
@@ -36,7 +36,7 @@ class OpenFormatFile {
   OpenFormatFile(const OpenFormatFile&) = delete;
   OpenFormatFile& operator=(const OpenFormatFile&) = delete;
 
-  // Work that a signal may end.
+  // Runs work that a signal may end.
   template <typename Work>
   auto read(Work work) {
     const Interruptible unlocked;

@@ -16,7 +16,8 @@ namespace {
 
 nb::module_ numpy() { return nb::module_::import_("numpy"); }
 nb::object dataclass(const char* module, const char* name) {
-  // The package first: a thread that imports it meanwhile waits for the modules in it, and this one would wait for it.
+  // Imports the package first: another thread that is importing the package would wait for this module, and this thread
+  // for the package.
   nb::module_::import_("swath.formats");
   return nb::module_::import_((std::string("swath.formats.") + module).c_str()).attr(name);
 }
@@ -54,7 +55,7 @@ nb::dict to_python(const OtherAttributes& words) {
 
 // ---- codecs ---------------------------------------------------------------------------------------------------------
 
-// Those settings that a kind has, in the order in which codecs.py has them.
+// The settings of a codec, in the order of codecs.py.
 nb::tuple settings_of(const Codec& codec) {
   nb::list settings;
   const auto number = [&](const char* key, int64_t value) { settings.append(nb::make_tuple(key, value)); };
@@ -101,7 +102,7 @@ nb::object codecs_or_none(const std::optional<std::vector<Codec>>& codecs) {
 
 // ---- attributes -----------------------------------------------------------------------------------------------------
 
-// Elements one behind the other as an ndarray in the byte order of the file, which is the caller's to change.
+// Makes a writable ndarray of packed elements, in the file's byte order.
 nb::object array_of(const NumbersValue& value) {
   const nb::object dtype = to_python(value.type);
   const nb::tuple shape = tuple_of(value.shape);
@@ -132,9 +133,9 @@ std::vector<std::string> texts_from(const nb::handle& items) {
   return texts;
 }
 
-// NumPy's values in a list or an object, as Python's own.
+// Converts a NumPy value in a list or a mapping to Python's own; the `default` function of json.dumps().
 nb::object as_plain(const nb::handle& value) {
-  // Of times NumPy makes numbers without their unit, and structures lose their names.
+  // Throws for times, which would lose their unit, and for structures, which would lose their field names.
   const bool has_kind = nb::hasattr(value, "dtype");
   const auto kind = has_kind ? nb::cast<std::string>(value.attr("dtype").attr("kind")) : std::string();
   const bool is_meant = kind != "M" && kind != "m" && kind != "V";
@@ -142,7 +143,7 @@ nb::object as_plain(const nb::handle& value) {
   throw nb::type_error(("JSON holds no " + nb::cast<std::string>(nb::repr(value))).c_str());
 }
 
-// Python's json makes text of them.
+// Throws for keys that are not text: Python's json would convert them to text.
 void refuse_keys_that_are_no_text(const nb::handle& value) {
   if (PyDict_Check(value.ptr())) {
     for (const auto& [key, member] : nb::borrow<nb::dict>(value)) {
@@ -162,7 +163,7 @@ AttributeValue json_from(const std::string& name, const nb::handle& value) {
   try {
     const nb::object text =
         nb::module_::import_("json").attr("dumps")(value, "default"_a = nb::cpp_function(&as_plain));
-    refuse_keys_that_are_no_text(value);  // which is no deeper than Python's json goes
+    refuse_keys_that_are_no_text(value);  // the recursion ends: json.dumps() has succeeded
     return JsonValue{nb::cast<std::string>(text)};
   } catch (const nb::python_error& error) {
     const auto why = nb::cast<std::string>(nb::str(error.value()));
@@ -171,7 +172,7 @@ AttributeValue json_from(const std::string& name, const nb::handle& value) {
   }
 }
 
-// As NumPy has it; an invalid object where it cannot.
+// The value as an ndarray; an invalid object if NumPy cannot convert it.
 nb::object as_array(const nb::handle& value) {
   try {
     return numpy().attr("asarray")(value);
@@ -239,7 +240,7 @@ nb::object to_python(const Variable& variable) {
 
 // ---- where an array is ----------------------------------------------------------------------------------------------
 
-// One entry a chunk of the grid, as an ndarray of the grid's shape.
+// An ndarray in the shape of the chunk grid, with one entry for each chunk.
 template <typename Number>
 nb::object grid_of(const std::vector<Number>& entries, const char* dtype, const Shape& shape, const Shape& chunk) {
   nb::list edges;
@@ -296,7 +297,7 @@ std::optional<Value> optional_from(const nb::handle& object) {
   return nb::cast<Value>(object);
 }
 
-// The bytes of one element; of text its UTF-8.
+// The bytes of one element; for text, its UTF-8.
 std::optional<std::vector<std::byte>> fill_from(const nb::handle& fill, const nb::handle& dtype, bool is_text) {
   if (fill.is_none()) return std::nullopt;
   const nb::object element = numpy().attr("asarray")(fill, dtype);
@@ -440,7 +441,7 @@ AttributeValue attribute_from(const std::string& name, const nb::handle& value) 
   }
   const bool is_list = PyList_Check(value.ptr()) || PyTuple_Check(value.ptr());
   if (is_list && are_all_text(value)) return texts_from(value);
-  if (is_list && has_text(value)) return json_from(name, value);  // NumPy would make texts of the numbers
+  if (is_list && has_text(value)) return json_from(name, value);  // NumPy would convert the numbers to text
   if (PyDict_Check(value.ptr())) return json_from(name, value);
   return numbers_or_json_from(name, value);
 }

@@ -1,8 +1,8 @@
-// What formats say and are asked, between the core and the dataclasses of swath/formats: contents.py, description.py,
-// new_file.py. All of it with the interpreter's lock held.
+// Conversions between the core's descriptions of files and the dataclasses of swath/formats: contents.py,
+// description.py, new_file.py. All require the interpreter's lock.
 //
-// Types of elements are NumPy's dtypes; text of variable length is the dtype object. An attribute is text, a list of
-// texts, a NumPy scalar, an ndarray in the byte order that the format says, what JSON holds, or None.
+// An element type is a NumPy dtype; text of variable length has the dtype object. An attribute is a text, a list of
+// texts, a NumPy scalar, an ndarray in the file's byte order, a JSON value, or None.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -28,22 +28,23 @@ package_types::Codec to_python(const Codec& codec);
 package_types::Contents to_python(const Contents& contents);
 package_types::Description to_python(const Description& description);
 
-// Throws Error{kFormat} for a dtype that no file has, such as Python's own objects in a structure.
+// Throws Error{kFormat} for a dtype that no format has, such as Python objects in a structure.
 ElementType element_type_from(const nanobind::handle& dtype);
-// `name` is for messages. Throws Error{kArgument} for what is neither text nor numbers, and what JSON cannot hold.
+// `name` is for messages. Throws Error{kArgument} for values that are neither text nor numbers, and that JSON cannot
+// hold.
 AttributeValue attribute_from(const std::string& name, const nanobind::handle& value);
-// Of a mapping of names to values.
+// Takes a mapping of names to values.
 Attributes attributes_from(const nanobind::handle& attributes);
-// Of those of description.py.
+// Take the classes of description.py.
 Codec codec_from(const nanobind::handle& codec);
 std::vector<Codec> codecs_from(const nanobind::handle& codecs);
-// Of a Contents its dimensions, and of each variable the name, the shape and the names of its dimensions: what tells
-// how long it is. `named`: of those variables alone that have the same first dimension as that one.
+// Takes from a Contents only what determines lengths: the dimensions, and the name, shape and dimension names of each
+// variable. `named`: only variables with the same first dimension as this one.
 Contents lengths_from(const nanobind::handle& contents);
 Contents lengths_from(const nanobind::handle& contents, const std::string& named);
-// Of a NewArray. What it says of codecs are those of description.py, or None.
+// Takes a NewArray. Its codecs are those of description.py, or None.
 NewArray new_array_from(const nanobind::handle& array);
-// Of a NewFile.
+// Takes a NewFile.
 NewContents new_contents_from(const nanobind::handle& file);
 
 }  // namespace swath::formats

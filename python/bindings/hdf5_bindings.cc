@@ -1,4 +1,4 @@
-// Reading HDF5 and netCDF-4 files, and what the core needs to know of h5py, for swath/formats.
+// Metadata of HDF5 and netCDF-4 files, and the core's access to h5py, for swath/formats.
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
@@ -28,8 +28,8 @@ namespace {
 
 namespace hdf5 = swath::formats::hdf5;
 
-// A module of h5py, which is linked to the HDF5 that it calls. h5py is imported, so that no thread that imports it
-// later begins to call the library while another one of ours does.
+// The path of a module of h5py, which is linked to the HDF5 library that h5py uses. h5py is imported here, so that no
+// thread imports it later, and calls the library, while another thread of Swath uses it.
 std::string module_of_h5py() {
   const nb::gil_scoped_acquire interpreter;
   try {
@@ -39,7 +39,7 @@ std::string module_of_h5py() {
   }
 }
 
-// h5py's lock, which each of its calls takes. A wait for it releases the interpreter's lock.
+// The lock that every call of h5py takes. Waiting for it releases the interpreter's lock.
 nb::object lock_of_h5py() {
   nb::object module = nb::borrow(PyDict_GetItemString(PyImport_GetModuleDict(), "h5py._objects"));
   return module.is_valid() && nb::hasattr(module, "phil") ? nb::object(module.attr("phil")) : nb::object();
@@ -58,7 +58,7 @@ void release_lock_of_h5py() {
   lock_of_h5py().attr("__exit__")(nb::none(), nb::none(), nb::none());
 }
 
-// Filters of hdf5plugin, where it is installed and was not asked before.
+// Imports hdf5plugin, which registers its filters; returns false if it is not installed, or was imported before.
 bool register_plugins() {
   const nb::gil_scoped_acquire interpreter;
   try {

@@ -1,4 +1,4 @@
-// Signals and waits: the core's questions and notices (base/interrupt.h, base/notice.h), answered by Python.
+// Signals and notices: the core's interrupt checks and notices (base/interrupt.h, base/notice.h) call Python.
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -20,8 +20,8 @@ using namespace nb::literals;
 
 namespace {
 
-// A flag that one thread sets and others read. The readers hold the flag alone: a thread may end after the interpreter,
-// when no Python object may be freed any more.
+// A flag that one thread sets and others read. Readers share the flag, not the Python object: a thread may end after
+// the interpreter, when no Python object may be freed any more.
 class Stop {
  public:
   using Flag = std::atomic<bool>;
@@ -35,10 +35,10 @@ class Stop {
 
 thread_local std::shared_ptr<const Stop::Flag> obeyed;
 
-// What a signal handler has raised on this thread while the core was at work, until it is raised where that ends.
+// The exception of a signal handler during work of the core on this thread; raised again at the end of the work.
 thread_local std::optional<nb::python_error> raised;
 
-// Python runs signal handlers in its main thread only; other threads need not even ask for the interpreter's lock.
+// Python runs signal handlers in its main thread only, so other threads need not take the interpreter's lock.
 bool runs_signal_handlers() { return ::getpid() == ::syscall(SYS_gettid); }
 
 bool is_to_stop() {
@@ -51,8 +51,8 @@ bool is_to_stop() {
   return true;
 }
 
-// Python code runs here, and so do signal handlers: what it raises ends the wait. Where other ranks wait too, an
-// interrupt is left for later, and a warning that is made an error is only shown.
+// Shows a warning. Python code and signal handlers may run here; an exception ends the wait. If other ranks also wait,
+// an interrupt is kept for later, and a warning that is configured as an error is only shown.
 void warn(const std::string& text) {
   const nb::gil_scoped_acquire acquire;
   try {
@@ -78,7 +78,7 @@ Interruptible::Interruptible(bool is_alone) {
 
 bool raise_from_signal() {
   if (!raised) return false;
-  // Who collects errors of all ranks lets it pass (swath/ranks/ranks.py).
+  // Code that gathers errors of all ranks does not catch such exceptions (swath/ranks/ranks.py).
   if (PyObject_SetAttrString(raised->value().ptr(), "is_from_signal", Py_True) != 0) PyErr_Clear();
   raised->restore();
   raised.reset();

@@ -1,5 +1,5 @@
-// The undo journal, for swath/formats/changes.py, and locked files of Swath's own. What is begun here is not
-// interrupted: signal handlers of the program run when it is done.
+// The undo journal, for swath/formats/changes.py, and Swath's own locked files. Calls are not interrupted: the
+// program's signal handlers run afterwards.
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/pair.h>
@@ -122,7 +122,7 @@ void bind_repair(nb::module_& m) {
         "Lock a file as HDF5 does. Raises StoreError where another program has locked it.");
 }
 
-// Raises the system's error as Python does; the caller adds the file's name.
+// Raises an OSError with the system's errno; the caller adds the file's name.
 void raise_os_error(PyObject* kind, int error, const std::string& words) {
   const nb::object exception = nb::steal(PyObject_CallFunction(kind, "is", error, words.c_str()));
   if (exception.is_valid()) PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());

@@ -1,4 +1,4 @@
-// What happens in memory: where arrays are, copies, and redistribution.
+// Operations in memory: addresses of arrays, copies, and redistribution.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -27,7 +27,7 @@ using swath::ErrorKind;
 
 namespace {
 
-// Where the bytes of a view are in an ndarray, which it keeps alive: counted from its element 0.
+// The places of a view's bytes in an ndarray, relative to element 0. Keeps the ndarray alive.
 struct ViewMemory {
   nb::object array;
   swath::Nest nest;
@@ -64,7 +64,7 @@ swath::LocalMemory memory_of(const swath::Decomposition& decomposition, int rank
 
 namespace {
 
-// One loop a dimension, the fastest of the target innermost.
+// One loop for each dimension; the target's fastest dimension is the innermost.
 std::vector<swath::CopyLevel> levels_between(const std::vector<int64_t>& shape, const StridedMemory& target,
                                              const StridedMemory& source) {
   std::vector<swath::CopyLevel> levels;

@@ -1,4 +1,4 @@
-// Modelled disks as Python sees them: which there are, what one did, and another in its place.
+// Modelled disks: the presets, the statistics of a disk, and replacing a disk.
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/tuple.h>

@@ -37,11 +37,11 @@ Communicator communicator_of(uintptr_t handle) {
 NB_MODULE(SWATH_MPI_MODULE, m) {
   m.doc() = "The ranks of an MPI communicator. Use the package `swath`; this module may change without notice.";
   const nb::module_ core = nb::module_::import_("swath._core");  // the base class, and the exceptions
-  // Waits for operations in the background are in `_core`, which has its own progress function of the process.
+  // `_core`, which waits for background operations, gets a progress function that calls MPI.
   core.attr("_set_progress_hook")(nb::capsule(reinterpret_cast<void*>(&swath::let_mpi_progress)));
   // No leak: an attribute of a communicator, or the traceback of an uncaught exception, keeps an MpiComm to the end.
   nb::set_leak_warnings(false);
-  // A script that ends by an exception goes on to MPI_Finalize, and waits there for ranks that wait for it.
+  // After an uncaught exception, a script continues to MPI_Finalize, and would wait there for ranks that wait for it.
   nb::module_::import_("atexit").attr("register")(nb::cpp_function(&MpiComm::leave_all));
 
   nb::class_<MpiComm, Comm>(m, "MpiComm", "The ranks of an mpi4py communicator, on a duplicate of it.")

@@ -1,4 +1,4 @@
-// Open files: what moves their bytes, and in whose turn.
+// Open files: their engines, and the order of writes.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>

@@ -1,5 +1,6 @@
-// Types of the package and of NumPy, as arguments and results of functions here: the stub (python/swath/_core.pyi, made
-// by `make stubs`) shows their names. An argument is not checked against the name: whoever takes it apart does that.
+// Types of the package and of NumPy for arguments and results of the bindings. The stub (python/swath/_core.pyi, made
+// by `make stubs`) shows their names. nanobind does not check arguments against these types; the functions that use the
+// arguments do.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -28,9 +29,9 @@ SWATH_PACKAGE_TYPE(Description, "swath.formats.description.Description")
 SWATH_PACKAGE_TYPE(Codec, "swath.formats.description.Codec")
 SWATH_PACKAGE_TYPE(NewArray, "swath.formats.description.NewArray")
 SWATH_PACKAGE_TYPE(NewFile, "swath.formats.new_file.NewFile")
-// What Array::execute calls: functions without arguments.
+// Functions without arguments, called by Array::execute.
 SWATH_PACKAGE_TYPE(Work, "collections.abc.Callable[[], None]")
-// What CollectiveFile calls.
+// Functions that CollectiveFile calls.
 SWATH_PACKAGE_TYPE(Make, "collections.abc.Callable[[], typing.Any]")
 SWATH_PACKAGE_TYPE(WriteRows, "collections.abc.Callable[[list[int]], bool | None]")
 

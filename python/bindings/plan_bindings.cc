@@ -1,4 +1,4 @@
-// Plans, as explain shows them.
+// Plans, for explain.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -65,7 +65,7 @@ Tuning tuning_dict(const swath::Tuning& tuning) {
   return dict;
 }
 
-// None where windows go by the length of their runs, or there are none.
+// None if the inner method depends on the length of runs, or if there are no windows.
 std::optional<std::string> name_of_inner(swath::Method inner) {
   return inner == swath::Method::kAuto ? std::nullopt : std::optional(swath::to_string(inner));
 }
@@ -95,7 +95,7 @@ Seconds chunk_price_dict(const swath::ChunkPrice& price) {
   return dict;
 }
 
-// Counted one by one up to so many: advice asks for hundreds of such plans.
+// Up to this number, chunks are counted one by one. It is limited, since advice makes hundreds of such plans.
 constexpr int64_t kNewChunksCountedMax = 1 << 16;
 
 swath::ChunkPlan plan_new_chunks(const swath::NewChunks& chunks, const std::string& direction,
@@ -107,7 +107,7 @@ swath::ChunkPlan plan_new_chunks(const swath::NewChunks& chunks, const std::stri
   request.grid = swath::grid_of(chunks);
   request.decomposition = decomposition;
   request.buffer_bytes_max = swath::ChunkOptions().buffer_bytes_max;
-  request.thread_buffer_bytes = 2 * request.grid.chunk_bytes();  // decoded, and as it is stored
+  request.thread_buffer_bytes = 2 * request.grid.chunk_bytes();  // a decoded chunk and its stored bytes
   request.profile = std::move(profile);
   request.cached = cached;
   request.coding = coding_cost(coding);

@@ -1,4 +1,4 @@
-// Profiles between C++ and JSON: every number and curve under its dotted name.
+// Converts profiles between C++ and JSON: every number and curve has a dotted name.
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
@@ -43,7 +43,7 @@ void set_member(const std::string& name, double& member, nb::handle value) {
   }
 }
 
-// Only the device may be unknown, which is what its empty curves say.
+// Only the device may be unknown; its curves are then empty.
 void set_member(const std::string& name, Curve& member, nb::handle value) {
   Points pairs;
   if (!nb::try_cast(value, pairs)) {

@@ -64,7 +64,7 @@ SelectionTuples tuples_of(const swath::Selection& selection) {
   return tuples;
 }
 
-// As make_distribution() takes them.
+// The rules in the form of make_distribution()'s argument.
 std::vector<std::pair<std::string, int64_t>> rules_of(const swath::Distribution& distribution) {
   constexpr const char* kNames[] = {"whole", "block", "cyclic"};
   std::vector<std::pair<std::string, int64_t>> rules;
@@ -80,7 +80,7 @@ swath::Boxes boxes_of(const std::vector<Corners>& corners) {
   return boxes;
 }
 
-// Long lists: never through Python's.
+// Long lists are passed as ndarrays, never as Python lists.
 using Numbers = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 std::span<const int64_t> span_of(const Numbers& numbers) { return {numbers.data(), numbers.shape(0)}; }

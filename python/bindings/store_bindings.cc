@@ -1,4 +1,4 @@
-// What a store can do, and files that are made in it.
+// Capabilities of stores, and new files.
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/tuple.h>
@@ -19,7 +19,7 @@ using swath::Capabilities;
 
 namespace {
 
-// What ranks send each other of one.
+// The state of an AtomicFile that ranks send to each other.
 using AtomicFileState = std::tuple<std::string, bool, bool, bool, std::string, std::string>;
 
 void bind_atomic_file(nb::module_& m) {
@@ -29,7 +29,7 @@ void bind_atomic_file(nb::module_& m) {
           [](AtomicFile* self, const std::string& path, bool overwrite, bool atomic, bool is_folder,
              const std::string& working_path) {
             new (self) AtomicFile(path, {overwrite, atomic, is_folder, working_path, {}});
-            self->keep();  // when Python lets go of it is no matter: who never closes it is told, and removes it
+            self->keep();  // its owner removes it, not the garbage collector
           },
           "path"_a, "overwrite"_a, "atomic"_a, "is_folder"_a, "working_path"_a,
           nb::call_guard<nb::gil_scoped_release>())

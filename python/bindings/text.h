@@ -1,8 +1,8 @@
-// Text between Python and the core: UTF-8, with bytes that are none kept, as os.fsencode and os.fsdecode keep them.
+// Converts text between Python and the core: UTF-8, with other bytes preserved as os.fsencode and os.fsdecode do.
 //
-// File names are bytes. Python has one that is not UTF-8 as a str with lone surrogates, which nanobind's own caster
-// refuses, and what the core says of such a file could not be said in Python. Include this instead of
-// <nanobind/stl/string.h>, everywhere: a program may have one caster for std::string only.
+// File names are bytes. In Python, a name that is not UTF-8 is a str with lone surrogates, which nanobind's own caster
+// refuses; the core's messages about such a file could not be shown in Python either. Include this header instead of
+// <nanobind/stl/string.h> everywhere, since a program may have only one caster for std::string.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -23,7 +23,7 @@ struct type_caster<std::string> {
       return true;
     }
     PyErr_Clear();
-    // A surrogate that stands for no byte cannot be a file's name; in a message it must not be one error more.
+    // Other surrogates cannot occur in file names. In messages they are passed on, so that no second error occurs.
     for (const char* errors : {"surrogateescape", "surrogatepass"}) {
       const object encoded = steal(PyUnicode_AsEncodedString(src.ptr(), "utf-8", errors));
       if (encoded.is_valid()) {

@@ -1,4 +1,4 @@
-// Tokens of targets, and the clock that they are waited for by.
+// Tokens of targets, and the clock for waiting.
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/pair.h>
