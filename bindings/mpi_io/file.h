@@ -94,7 +94,7 @@ class ServedFile {
   bool is_atomic() const { return is_atomic_; }
   // Collective.
   void set_hints(MPI_Info info);
-  // For a call without communication.
+  // Takes the hints of a call without communication.
   void take_hints_of_rank(MPI_Info info) { hints_.take_of_rank(known_hints(info)); }
 
   // ---- the transfer of a call. These throw if the call is not allowed, and advance the pointers. ----

@@ -13,7 +13,7 @@ inline bool mpi_is_running() {
   return is_initialized != 0 && is_finalized == 0;
 }
 
-// For the datatypes that MPI's calls return of a view.
+// For the datatypes that MPI returns from MPI_File_get_view.
 void free_unless_named(MPI_Datatype type);
 
 // A copy of a datatype, independent of the program's handle. A named datatype is kept as it is.

@@ -25,7 +25,7 @@ class SharedPointer {
   SharedPointer(const SharedPointer&) = delete;
   SharedPointer& operator=(const SharedPointer&) = delete;
 
-  // In etypes. Throws Error{kStore} if the small file is not available.
+  // The value, in etypes. Throws Error{kStore} if the small file is not available.
   int64_t value() { return advance(0); }
   // Adds `etypes`, and returns the old value.
   int64_t advance(int64_t etypes);

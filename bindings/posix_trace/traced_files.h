@@ -1,4 +1,4 @@
-// Which open files are traced, and their paths.
+// Finds out which open files are traced, and their paths.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// For tests of open arrays: an array of a small vector, whose elements are dealt out to the ranks one by one.
+// For tests of open arrays: a small vector, whose elements are distributed cyclically to the ranks.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -71,7 +71,7 @@ inline Decomposition dealt_out(int ranks, int64_t elements = kElements) {
   return Decomposition::distributed(Distribution({{Kind::kCyclic, 1}}, {ranks}), {{0, 1, elements, false}}, ranks);
 }
 
-// One rank's memory for its part of a vector that is dealt out.
+// One rank's memory for its part of a distributed vector.
 struct Share {
   Share(const Operation& operation, int rank)
       : parts(operation.decomposition().parts(rank, 4)),

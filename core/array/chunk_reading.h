@@ -30,7 +30,7 @@ class ChunkReading {
   ChunkReading(const CodedArray& array, const Decomposition& decomposition, const ChunkOptions& options,
                const Comm& comm);
 
-  // Of this node; ranks must agree on the maximum over all nodes.
+  // The needs of this node; ranks must agree on the maximum over all nodes.
   const ChunkNeeds& needs() const { return needs_; }
 
   // Collective. `needs`: the maximum over all nodes. An error is this rank's own; it is thrown when no other rank waits

@@ -241,7 +241,7 @@ class TableWriting {
     for (auto& [rank, packet] : window.received) window.receives.push_back({rank, packet.bytes});
   }
 
-  // In the order in which each rank has packed them; the bytes of the other ranks arrive later.
+  // The pieces of a chunk from all ranks, in the order of packing; the bytes of other ranks arrive later.
   std::vector<ChunkPiece> pieces_of_all(const SharedChunk& shared, Packets& received) {
     std::vector<ChunkPiece> pieces = own_pieces(shared.chunk);
     const Panel panel = array_->chunk(shared.chunk);
@@ -293,7 +293,7 @@ class TableWriting {
     }
   }
 
-  // In the order of the chunks, so that neighbours in the array get to be neighbours in the file.
+  // The sizes of all ranks in chunk order, so that neighbours in the array become neighbours in the file.
   static std::vector<ChunkSize> sizes_in(const std::vector<Bytes>& gathered) {
     std::vector<ChunkSize> all;
     for (const Bytes& of_rank : gathered) {

@@ -20,7 +20,7 @@ std::shared_ptr<Comm> shared(Comm& comm) { return {std::shared_ptr<Comm>(), &com
 
 constexpr Method kMethods[] = {Method::kDirect, Method::kSieve, Method::kList, Method::kTwoPhase};
 
-// The array has as many bytes as are written; others write, too.
+// An array that is longer than any file: the file grows with the writes. Other writers are expected.
 std::unique_ptr<Array> open_endless(std::shared_ptr<Comm> comm, const std::string& path) {
   const Shape shape{int64_t{1} << 61};
   Array::Options options;

@@ -45,7 +45,7 @@ FileRange touched_by(const Operation& operation) {
   const Layout& layout = *operation.array().layout();
   const Decomposition& decomposition = operation.decomposition();
   std::vector<Part> parts = decomposition.together(layout.element_bytes());
-  // A rank without boxes does not know where the boxes of the others are.
+  // A rank without boxes does not know the boxes of the others, so it assumes the whole array.
   if (parts.empty() && !decomposition.knows_all_ranks()) {
     parts.push_back(selected_part(select_all(layout.shape()), layout.element_bytes()));
   }

@@ -50,7 +50,8 @@ class PlanCache {
  public:
   // `operation`: with the boxes of all ranks, if it has boxes.
   CachedPlan plan(const Operation& operation, const PlanInputs& inputs);
-  // From the first byte that any rank touches to the last; if other ranks' boxes are unknown, of this rank's own.
+  // The range from the first to the last byte that any rank touches; if other ranks' boxes are unknown, that of this
+  // rank.
   FileRange touched(const Operation& operation);
 
   // The last agreed inputs of the operation, and this rank's own memory then.

@@ -57,7 +57,7 @@ class FileArrayTest : public testing::TestWithParam<std::string> {
     return errors[static_cast<size_t>(std::max(only_rank, 0))];
   }
 
-  // Records of 6 bytes, in chunks where the format has them.
+  // An array with records of 6 bytes; in chunks if the format has them.
   NewArray records() const {
     NewArray array{.shape = {0, 6}, .type = ElementType::parse("|u1"), .variable = "t", .unlimited = {true, false}};
     array.dimensions = {{"time", "x"}};

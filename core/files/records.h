@@ -26,7 +26,7 @@ class Records {
   bool follows(const std::string& variable) const { return growing_.contains(variable); }
   // The rows of a variable that are written completely, by all ranks.
   int64_t rows(const std::string& variable) const { return growing_.at(variable).rows; }
-  // The path of the dimension that a variable grows along, "ocean/time"; ":ocean/t" where it has no name.
+  // The path of the dimension that a variable grows along, "ocean/time"; ":ocean/t" if it has no name.
   const std::string& dimension_of(const std::string& variable) const { return growing_.at(variable).dimension; }
   // True if no variable grows.
   bool is_empty() const { return growing_.empty(); }

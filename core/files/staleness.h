@@ -13,7 +13,7 @@
 
 namespace swath {
 
-// By variable.
+// Shapes by variable path.
 using Shapes = std::map<std::string, Shape>;
 
 // The shapes of all variables of a file.

@@ -31,7 +31,7 @@ class StoredArray : public Array {
   bool can_grow() const { return known_.can_grow; }
   // The format's latest description; null if the caller has described the array.
   std::shared_ptr<const formats::Description> description() const;
-  // How often describe() was called.
+  // The number of calls of describe().
   int64_t times_described() const { return times_described_; }
   Shape shape() const { return form()->shape(); }
   // True if Swath transfers the elements itself; false if the format's library does.

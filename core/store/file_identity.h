@@ -12,11 +12,11 @@ struct FileIdentity {
   uint64_t inode = 0;
   std::optional<int64_t> born;  // nanoseconds; nullopt if the file system does not report it
 
-  // Of the file at a path, through links, or of an open one. Throws Refusal (store/file_calls.h).
+  // The identity of the file at a path (following links), or of an open file. Throws Refusal (store/file_calls.h).
   static FileIdentity of(const std::string& path);
   static FileIdentity of(int descriptor);
 
-  // True if they may be the same file, by what is known of both.
+  // True if the known properties of both allow that they are the same file.
   bool may_be(const FileIdentity& other) const;
   bool operator==(const FileIdentity& other) const = default;
 };

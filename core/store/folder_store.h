@@ -17,7 +17,7 @@ class StoredFile {
  public:
   // Throws Error{kStore}: for errors of the system, and for anything but a regular file.
   StoredFile(const std::string& path, const EngineOptions& options);
-  // Of an open file.
+  // Takes over an open file.
   StoredFile(Descriptor file, std::string path, const EngineOptions& options);
 
   const std::string& path() const { return path_; }

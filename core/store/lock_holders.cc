@@ -24,7 +24,7 @@ struct Range {
 };
 
 struct HeldLock {
-  int64_t process;  // -1: of an open file description, which belongs to no process
+  int64_t process;  // -1: the lock of an open file description, which belongs to no process
   uint64_t inode;
   Range range;
 };
@@ -35,7 +35,7 @@ int64_t number_in(std::string_view text) {
   return number;
 }
 
-// "1: OFDLCK  ADVISORY  WRITE -1 fe:01:4242 0 99"; a lock that is waited for ("1: -> ...") is none.
+// Parses "1: OFDLCK  ADVISORY  WRITE -1 fe:01:4242 0 99"; returns false for waiting requests ("1: -> ...").
 bool parse_lock(const char* line, HeldLock& held) {
   char kind[16];
   char last[32];

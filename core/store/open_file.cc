@@ -172,12 +172,13 @@ class Descriptors {
     return *one;
   }
 
-  // Held while the set changes.
+  // To be locked while the set changes.
   std::mutex& mutex() { return mutex_; }
   void add(int descriptor) { can_be_opened_again_[descriptor] = true; }
   void remove(int descriptor) { can_be_opened_again_.erase(descriptor); }
 
-  // In a forked child: an open file of its own in the place of the mark. 0 or an errno value.
+  // Called in a forked child: opens the file again, and replaces the O_PATH reference by the new open file. Returns 0
+  // or an errno value.
   int open_again(int descriptor, int flags) {
     if (!can_be_opened_again_[descriptor]) return EBADF;
     int opened = -1;

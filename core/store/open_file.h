@@ -41,7 +41,7 @@ class OpenFile : public std::enable_shared_from_this<OpenFile> {
   // `faults` (may be null) breaks chosen steps. Throws Error{kStore}: for errors of the system, and for files without
   // byte offsets (a directory, pipe or terminal), which would fail later or hang.
   OpenFile(const std::string& path, OpenMode mode, std::unique_ptr<Faults> faults);
-  // From an open file.
+  // Takes over an open file.
   OpenFile(Descriptor file, std::string path, OpenMode mode, std::unique_ptr<Faults> faults);
   ~OpenFile();
   OpenFile(const OpenFile&) = delete;
@@ -142,7 +142,7 @@ class FileEngine : public Engine {
   FileEngine(std::shared_ptr<OpenFile> file, int64_t request_bytes_max)
       : file_(std::move(file)), request_bytes_max_(request_bytes_max) {}
 
-  // "posix", or "fault(posix)" where faults are injected.
+  // "posix", or "fault(posix)" if faults are injected.
   std::string name_of(const std::string& kind) const {
     return file_->faults() == nullptr ? kind : "fault(" + kind + ")";
   }

@@ -21,7 +21,7 @@ namespace {
 using Time = std::chrono::steady_clock::time_point;
 
 constexpr auto kLookEvery = std::chrono::milliseconds(10);
-// How long a writer that was refused the lease uses range locks before it asks again.
+// The time for which a writer uses range locks after it was refused the lease, before it asks again.
 constexpr auto kAskAgainAfter = std::chrono::milliseconds(100);
 
 int byte_lock(int descriptor, int command, short& type, int64_t byte) {

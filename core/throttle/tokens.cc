@@ -340,7 +340,7 @@ void NodeTokens::take_back(const Locked& /*held*/, Lost lost, double now) const 
   }
 }
 
-// In the order of the tickets, until one has to wait: no stream overtakes, not even one with a higher limit.
+// Grants tokens in ticket order until a stream must wait: no stream overtakes, not even one with a higher limit.
 void NodeTokens::hand_out(const Locked& /*held*/, Direction direction, double now,
                           std::vector<int32_t>& admitted) const {
   Lane& lane = table_->lane(direction);

@@ -149,7 +149,7 @@ class NodeTokens final : public Tokens {
 
   NodeTokens(TokenTable* table, Location place);
 
-  // Which tokens to take back: of dead processes, or also those that were kept for too long.
+  // Which tokens to take back: those of dead processes only, or also those that were kept for too long.
   enum class Lost { kDead, kDeadOrLate };
 
   bool is_inherited() const { return generation_ != fork_generation(); }

@@ -197,7 +197,7 @@ AttributeValue numbers_or_json_from(const std::string& name, const nb::handle& v
                       bytes_from(array.attr("tobytes")())};
 }
 
-// ---- what a file holds ----------------------------------------------------------------------------------------------
+// ---- contents of files ----------------------------------------------------------------------------------------------
 
 nb::object enumeration_or_none(const std::optional<Enumeration>& enumeration, bool is_unsigned) {
   if (!enumeration) return nb::none();
@@ -238,7 +238,7 @@ nb::object to_python(const Variable& variable) {
       tuple_of(variable.maxshape));
 }
 
-// ---- where an array is ----------------------------------------------------------------------------------------------
+// ---- layouts of arrays ----------------------------------------------------------------------------------------------
 
 // An ndarray in the shape of the chunk grid, with one entry for each chunk.
 template <typename Number>
@@ -289,7 +289,7 @@ nb::object layout_of(const Description& description) {
                                                    codecs_or_none(library.codecs));
 }
 
-// ---- what is asked --------------------------------------------------------------------------------------------------
+// ---- new arrays and files -------------------------------------------------------------------------------------------
 
 template <typename Value>
 std::optional<Value> optional_from(const nb::handle& object) {

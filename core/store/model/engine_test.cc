@@ -47,7 +47,7 @@ TEST(ModelEngine, OneStreamTakesTheTimeThatTheModelSays) {
     EXPECT_NEAR(now() - begin, expected, 1e-9);
     EXPECT_EQ(statistics().requests, 16);
     EXPECT_EQ(statistics().seeks, 0);
-    read(*engine, 0, kMiB);  // no cache: the head goes back
+    read(*engine, 0, kMiB);  // not cached: the head moves back
     EXPECT_EQ(statistics().seeks, 1);
   });
 }

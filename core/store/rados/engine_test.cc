@@ -1,6 +1,5 @@
-// What the engine of files in Ceph pools promises besides what all engines do (engine_contract_test.cc), and what
-// creation does. Needs a cluster: SWATH_TEST_CEPH_CONF names its configuration, and it has a pool "swath" (make
-// rados-test).
+// The contract of the engine for Ceph pools beyond that of all engines (engine_contract_test.cc), and creation of
+// files. Needs a cluster with a pool "swath", whose configuration SWATH_TEST_CEPH_CONF names (make rados-test).
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -53,7 +52,7 @@ INSTANTIATE_TEST_SUITE_P(Stripes, Rados, testing::Values("65536,4,4194304", "13,
                            return name;
                          });
 
-// Each form that regions have: a product with elements that stripes split, a view of blocks, a long list.
+// All forms of regions: a product whose elements cross stripe borders, a view of blocks, a long list.
 TEST_P(Rados, DescriptionsAreCarriedOutOnTheServersAsListsAre) {
   constexpr int64_t kBytes = 200'000;
   Bytes expected = counting_bytes(kBytes);
@@ -164,7 +163,7 @@ TEST_P(Rados, AnUpdateKeepsWhatOthersWriteMeanwhile) {
   const auto fill_in = [&](std::byte* bytes) {
     for (size_t i = 0; i < 200; i += 2) bytes[i] = std::byte{0xaa};
     if (++attempts > 3) return;
-    Bytes foreign(1, std::byte(attempts));  // in an odd place, and every time another
+    Bytes foreign(1, std::byte(attempts));  // at an odd offset, with a new value each time
     const Transfer batch[] = {transfer_of(50 + 2 * attempts + 1, foreign)};
     other->transfer(Direction::kWrite, batch, counters);
   };
@@ -214,7 +213,7 @@ TEST_P(Rados, AnUpdateThatOthersNeverLetEndTimesOut) {
   EXPECT_EQ(error_of([&] { engine->update(transfer_of(0, image), true, interfere, counters); }).os_error(), ETIMEDOUT);
 }
 
-// Of which more than one operation is made: none of them hinders another.
+// An update that needs several operations on one object: they do not conflict with each other.
 TEST(RadosUpdate, ManyRangesOfAnObjectDoNotHinderEachOther) {
   if (!has_cluster()) GTEST_SKIP() << kNoCluster;
   Counters counters;
