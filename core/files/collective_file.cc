@@ -162,7 +162,7 @@ void name_file(const std::string& path, const Work& work) {
 }  // namespace
 
 // Where the open arrays are now; each has the rows that only this handle knows of, too.
-std::vector<Description> CollectiveFile::described_again(FormatFile& file) {
+std::vector<Description> CollectiveFile::described_again(FormatFile& file) const {
   std::vector<Description> found;
   for (const auto& array : arrays()) {
     Description described = file.describe(array->path());

@@ -129,7 +129,7 @@ class CollectiveFile {
   std::map<std::string, int64_t> take_new_lengths();
 
   // ---- Sync and close. Collective.
-  void finish_started();
+  void finish_started() const;
   // What was written is on the medium, and changes stay; a new file that grows gets its name.
   void sync();
   // The parts of close(), in this order. Every dimension has all rows that any variable has.
@@ -147,9 +147,9 @@ class CollectiveFile {
  private:
   // What rank 0 says after a change of what the file holds.
   struct Placed {
-    std::vector<std::byte> result = {};             // of whoever made the change
-    std::vector<formats::Description> others = {};  // arrays that are open, and that the change has moved
-    bool is_other_file = false;                     // the name is another file's now, with more in it
+    std::vector<std::byte> result;             // of whoever made the change
+    std::vector<formats::Description> others;  // arrays that are open, and that the change has moved
+    bool is_other_file = false;                // the name is another file's now, with more in it
 
     std::vector<std::byte> serialise() const;
   };
@@ -169,7 +169,7 @@ class CollectiveFile {
   std::shared_ptr<StoredArray> array_called(const std::string& variable) const;
   std::vector<std::string> open_arrays_along_later(const std::string& dimension) const;
   void refuse_stale(formats::FormatFile& file, OwnRows own) const;
-  std::vector<formats::Description> described_again(formats::FormatFile& file);
+  std::vector<formats::Description> described_again(formats::FormatFile& file) const;
   void extend(StoredArray& array, int64_t rows, std::optional<int64_t> written_from, const std::string& words);
   void take_back_rows(const std::vector<Rows>& rows, const std::vector<int64_t>& first, size_t begun);
   void wrote(const std::string& variable, int64_t rows);
@@ -177,7 +177,7 @@ class CollectiveFile {
   void fill_rows(const std::string& variable, int64_t rows);
   std::shared_ptr<StoredArray> array_to_fill(const std::string& variable);
   void take(const std::vector<std::byte>& placed);
-  void fill_unwritten();
+  void fill_unwritten() const;
   void finish();
   void sync_bytes();
   void give_name();
