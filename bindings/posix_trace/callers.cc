@@ -18,8 +18,9 @@ bool is_library_of_swath(const void* address) {
   if (dladdr(address, &found) == 0 || found.dli_fname == nullptr) return false;
   const std::string_view path(found.dli_fname);
   const std::string_view name = path.substr(path.rfind('/') + 1);
-  return name.starts_with("libswath") || (name.starts_with("_core.") && path.find("/swath/") != path.npos) ||
-         (name.starts_with("_mpi") && path.find("/swath/") != path.npos);
+  return name.starts_with("libswath") ||
+         (name.starts_with("_core.") && path.find("/swath/") != std::string_view::npos) ||
+         (name.starts_with("_mpi") && path.find("/swath/") != std::string_view::npos);
 }
 
 // Cache of the answers by address, for any number of threads. Two addresses with the same slot replace each other.

@@ -69,6 +69,7 @@ SWATH_EXPORT ssize_t pwritev64(int descriptor, const iovec* pieces, int count, o
                   [&] { return SWATH_REAL(pwritev64)(descriptor, pieces, count, offset); });
 }
 
+// NOLINTBEGIN(bugprone-reserved-identifier): names of the C library.
 // Programs that are compiled with _FORTIFY_SOURCE call these; `room` is the size of the memory at `data`. The C
 // library's own function compares the two.
 SWATH_EXPORT ssize_t __read_chk(int descriptor, void* data, size_t bytes, size_t room);
@@ -88,6 +89,7 @@ SWATH_EXPORT ssize_t __pread64_chk(int descriptor, void* data, size_t bytes, off
   return transfer("read", descriptor, SWATH_CALLER, offset,
                   [&] { return SWATH_REAL(__pread64_chk)(descriptor, data, bytes, offset, room); });
 }
+// NOLINTEND(bugprone-reserved-identifier)
 
 // Copies from file to file in the kernel.
 SWATH_EXPORT ssize_t copy_file_range(int from, off64_t* from_offset, int to, off64_t* to_offset, size_t bytes,

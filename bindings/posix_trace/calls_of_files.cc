@@ -72,6 +72,7 @@ SWATH_EXPORT int creat64(const char* path, mode_t mode) {
   return opening(path, SWATH_CALLER, [&] { return SWATH_REAL(creat64)(path, mode); });
 }
 
+// NOLINTBEGIN(bugprone-reserved-identifier): names of the C library.
 // Programs that are compiled with _FORTIFY_SOURCE call these.
 SWATH_EXPORT int __open_2(const char* path, int flags);
 SWATH_EXPORT int __open_2(const char* path, int flags) {
@@ -92,6 +93,7 @@ SWATH_EXPORT int __openat64_2(int folder, const char* path, int flags);
 SWATH_EXPORT int __openat64_2(int folder, const char* path, int flags) {
   return opening(path, SWATH_CALLER, [&] { return SWATH_REAL(__openat64_2)(folder, path, flags); });
 }
+// NOLINTEND(bugprone-reserved-identifier)
 
 // The cache entry is removed before the close: afterwards, another thread may get the same descriptor number.
 SWATH_EXPORT int close(int descriptor) {

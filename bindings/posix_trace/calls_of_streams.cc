@@ -87,11 +87,13 @@ SWATH_EXPORT size_t fread_unlocked(void* data, size_t item, size_t count, FILE* 
                         [&] { return SWATH_REAL(fread_unlocked)(data, item, count, stream); });
 }
 
+// NOLINTBEGIN(bugprone-reserved-identifier): the name is the C library's.
 SWATH_EXPORT size_t __fread_chk(void* data, size_t room, size_t item, size_t count, FILE* stream);
 SWATH_EXPORT size_t __fread_chk(void* data, size_t room, size_t item, size_t count, FILE* stream) {
   return transfer_items("read", stream, item, SWATH_CALLER,
                         [&] { return SWATH_REAL(__fread_chk)(data, room, item, count, stream); });
 }
+// NOLINTEND(bugprone-reserved-identifier)
 
 SWATH_EXPORT size_t fwrite(const void* data, size_t item, size_t count, FILE* stream) {
   return transfer_items("write", stream, item, SWATH_CALLER,

@@ -63,7 +63,7 @@ const std::string& folder_of_the_trace() {
 bool is_traced_path(std::string_view path) {
   const auto begins = [&](std::string_view folder) { return path.starts_with(folder); };
   const auto ends = [&](std::string_view suffix) { return path.ends_with(suffix); };
-  const auto contains = [&](std::string_view part) { return path.find(part) != path.npos; };
+  const auto contains = [&](std::string_view part) { return path.find(part) != std::string_view::npos; };
   return std::ranges::none_of(kFoldersOfTheSystem, begins) && std::ranges::none_of(kSuffixesOfPrograms, ends) &&
          std::ranges::none_of(kPartsOfPrograms, contains) && !path.starts_with(folder_of_the_trace());
 }

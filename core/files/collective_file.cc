@@ -164,7 +164,7 @@ void name_file(const std::string& path, const Work& work) {
 
 // Current descriptions of the open arrays. Extends those that have rows appended by this handle that the file does not
 // count yet.
-std::vector<Description> CollectiveFile::described_again(FormatFile& file) {
+std::vector<Description> CollectiveFile::described_again(FormatFile& file) const {
   std::vector<Description> found;
   for (const auto& array : arrays()) {
     Description described = file.describe(array->path());

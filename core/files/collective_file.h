@@ -132,7 +132,7 @@ class CollectiveFile {
   std::map<std::string, int64_t> take_new_lengths();
 
   // ---- Sync and close. Collective.
-  void finish_started();
+  void finish_started() const;
   // Puts written data on the medium, and makes changes permanent. A new file with growing arrays gets its name.
   void sync();
   // The steps of closing, in this order. First: extend all variables to the longest one along their dimension.
@@ -150,9 +150,9 @@ class CollectiveFile {
  private:
   // What rank 0 broadcasts after a change of the file's contents.
   struct Placed {
-    std::vector<std::byte> result = {};             // returned by the function that made the change
-    std::vector<formats::Description> others = {};  // new descriptions of open arrays, if the change has moved them
-    bool is_other_file = false;                     // the change has written a new file and renamed it to this name
+    std::vector<std::byte> result;             // returned by the function that made the change
+    std::vector<formats::Description> others;  // new descriptions of open arrays, if the change has moved them
+    bool is_other_file = false;                // the change has written a new file and renamed it to this name
 
     std::vector<std::byte> serialise() const;
   };
@@ -172,7 +172,7 @@ class CollectiveFile {
   std::shared_ptr<StoredArray> array_called(const std::string& variable) const;
   std::vector<std::string> open_arrays_along_later(const std::string& dimension) const;
   void refuse_stale(formats::FormatFile& file, OwnRows own) const;
-  std::vector<formats::Description> described_again(formats::FormatFile& file);
+  std::vector<formats::Description> described_again(formats::FormatFile& file) const;
   void extend(StoredArray& array, int64_t rows, std::optional<int64_t> written_from, const std::string& words);
   void take_back_rows(const std::vector<Rows>& rows, const std::vector<int64_t>& first, size_t begun);
   void wrote(const std::string& variable, int64_t rows);
@@ -180,7 +180,7 @@ class CollectiveFile {
   void fill_rows(const std::string& variable, int64_t rows);
   std::shared_ptr<StoredArray> array_to_fill(const std::string& variable);
   void take(const std::vector<std::byte>& placed);
-  void fill_unwritten();
+  void fill_unwritten() const;
   void finish();
   void sync_bytes();
   void give_name();

@@ -11,11 +11,11 @@
 
 namespace swath {
 
-void CollectiveFile::finish_started() {
+void CollectiveFile::finish_started() const {
   for (const auto& array : arrays()) array->finish_started();
 }
 
-void CollectiveFile::fill_unwritten() {
+void CollectiveFile::fill_unwritten() const {
   for (const auto& array : arrays()) array->fill_unwritten();
 }
 
