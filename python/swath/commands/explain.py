@@ -1,4 +1,4 @@
-"""`swath explain`: how a request would be carried out, what it would cost, and why so."""
+"""`swath explain`: how a request would be carried out, what it would cost, and why."""
 
 from __future__ import annotations
 

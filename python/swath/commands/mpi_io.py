@@ -1,4 +1,4 @@
-"""`swath mpi-io`: runs a program, as it is, with its MPI-IO served by Swath. What does it is in `swath.mpi_io`."""
+"""`swath mpi-io`: runs an unchanged program, whose MPI-IO Swath serves. `swath.mpi_io` does the work."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the program: this process becomes it. Or build, or print the library; status 0."""
+    """Replace this process by the program; or build the library, or print its path, with status 0."""
     program = options.program[1:] if options.program[:1] == ["--"] else options.program
     if options.library:
         print(preload.library())

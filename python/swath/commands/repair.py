@@ -1,4 +1,4 @@
-"""`swath repair`: takes back what a program that was killed had begun to change in a file."""
+"""`swath repair`: undoes the incomplete changes of a killed program in a file."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Restore each file, and say which needed it."""
+    """Restore each file, and print which of them needed it."""
     found = []
     for file in options.files:
         path = checked_path(file)

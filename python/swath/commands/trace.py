@@ -1,4 +1,4 @@
-"""`swath trace`: runs a program, and every process of it writes down what it does with files. The core traces."""
+"""`swath trace`: runs a program; each of its processes records its file operations. The core writes the trace."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the program: this process becomes it."""
+    """Replace this process by the program."""
     program = options.program[1:] if options.program[:1] == ["--"] else options.program
     if not program:
         raise ArgumentError("trace: name the program to run: swath trace [--into FOLDER] PROGRAM ...")
