@@ -238,6 +238,6 @@ def _ranks(options: argparse.Namespace) -> int:
 
 
 def _beside(path: str, advice: swath.LayoutAdvice) -> str:
-    """Return a free name for a copy in the same folder; the file is not created."""
+    """Return the name that is suggested for a copy in the same folder; no file is created."""
     suffixes = {"raw": ".bin", "npy": ".npy", "netcdf-classic": ".nc3", "hdf5": ".h5", "zarr": ".zarr"}
     return f"{path}.advised{suffixes[advice.best.formats[0]]}"
