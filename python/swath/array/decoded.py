@@ -65,7 +65,7 @@ class Decoded(XarrayNames[tuple[str, ...], Mapping[str, Any]], NumpyProtocol):
 
     Attributes:
         stored: the array itself: its counters, plans, `sync` and so on.
-        dtype: of decoded values, in the machine's byte order.
+        dtype: the dtype of decoded values, in the machine's byte order.
         fill_value: the fill value of the masked arrays: the stored one, or NaN if values are scaled; None if nothing is
             masked.
         attributes: the attributes of the array, without those that decoding uses.
@@ -98,12 +98,12 @@ class Decoded(XarrayNames[tuple[str, ...], Mapping[str, Any]], NumpyProtocol):
 
     @property
     def dimensions(self) -> tuple[str, ...]:
-        """Return their names; () where the file names none."""
+        """Return the names of the dimensions; () if the file has no names."""
         return self.stored.dimensions
 
     @property
     def chunks(self) -> Shape | None:
-        """Return the elements of a chunk along each dimension; None where the array is not stored in chunks."""
+        """Return the elements of a chunk along each dimension; None if the array has no chunks."""
         return self.stored.chunks
 
     def read(
@@ -186,7 +186,7 @@ class Decoded(XarrayNames[tuple[str, ...], Mapping[str, Any]], NumpyProtocol):
         return arrays.Settings(prefetch, memory, order, self._decoding.decode, 3 * self.dtype.itemsize // 2 + 2)
 
     def __getitem__(self, selection: Any) -> Any:
-        """Read and decode the selected elements; a scalar, or `np.ma.masked`, where no dimension is left. Local."""
+        """Read and decode the selected elements; without a dimension left, a scalar or `np.ma.masked`. Local."""
         values = np.asarray(self.stored[selection])
         decoded = self._decoding.decode(values)
         return decoded[()] if decoded.ndim == 0 else decoded

@@ -52,8 +52,8 @@ class Decoding:
         valid_max: values above are masked; None for none.
         scale: the factor; None for none.
         offset: the summand that is added then; None for none.
-        dtype: of decoded values.
-        fill_value: of the masked arrays, of dtype `dtype`.
+        dtype: the dtype of decoded values.
+        fill_value: the fill value of the masked arrays, of dtype `dtype`.
     """
 
     counted: np.dtype[Any]

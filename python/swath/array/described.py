@@ -46,12 +46,12 @@ class DescribedArray(XarrayNames[tuple[str, ...], StoredAttributes]):
 
     @property
     def dimensions(self) -> tuple[str, ...]:
-        """Return their names; () where the file names none."""
+        """Return the names of the dimensions; () if the file has no names."""
         return self._description.dimensions
 
     @property
     def chunks(self) -> tuple[int, ...] | None:
-        """Return the elements of a chunk along each dimension; None where the array is not stored in chunks."""
+        """Return the elements of a chunk along each dimension; None if the array has no chunks."""
         return getattr(self._description.layout, "chunk_shape", None)
 
     @property

@@ -153,14 +153,14 @@ class File(XarrayNames[dict[str, Dimension], StoredAttributes], Mapping[str, Arr
         """Create another variable, and return it. Collective.
 
         Args:
-            name: of the variable; "group/t" is in a group, which is made where it is not there.
+            name: the name of the variable; "group/t" is in a group, which is created if it does not exist.
             shape: in elements. With None as the first length the array can grow, see `Array.append`; if the file has
                 its dimension already, it is as long as that. In netCDF-4 and HDF5 other lengths may be None, too.
             dtype: see `swath.create`.
             order: see `swath.create`.
             fill: see `swath.create`.
             dimensions: names of its dimensions. Those that the file has already must have the same length.
-            attributes: of the variable.
+            attributes: the attributes of the variable.
             chunks: see `swath.create`.
             shards: see `swath.create`.
             codecs: see `swath.create`.

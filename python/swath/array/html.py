@@ -34,9 +34,9 @@ class Pictured:
 
     Attributes:
         shape: in elements.
-        names: of its dimensions; () where they have none.
+        names: the names of its dimensions; () if they have none.
         order: its dimensions from slowest to fastest; None if that is not known.
-        chunks: elements of a chunk along each dimension; None where there are none.
+        chunks: elements of a chunk along each dimension; None if there are no chunks.
     """
 
     shape: Shape
@@ -80,7 +80,7 @@ class _Axis:
     Attributes:
         label: its name and length, in HTML.
         parts: the first ones.
-        pixels: that they take.
+        pixels: the pixels that they take.
     """
 
     label: str
@@ -88,7 +88,7 @@ class _Axis:
     pixels: float
 
     def span(self, part: _Part) -> tuple[float, float]:
-        """Return where a part begins, and how long it is, in pixels."""
+        """Return the begin and the length of a part, in pixels."""
         end = max(self.parts[-1].end, 1)
         return part.begin * self.pixels / end, (part.end - part.begin) * self.pixels / end
 

@@ -264,7 +264,7 @@ class Array(DescribedArray, LastOperation, NumpyProtocol, Iterating):
             return explaining.explained_shares(self, request, cached)
 
     def __getitem__(self, selection: Any) -> Any:
-        """Read the selected elements, as NumPy's basic slicing returns them: a scalar where every dimension is dropped.
+        """Read the selected elements, as NumPy's basic slicing returns them: a scalar if every dimension is dropped.
 
         This is local: this rank alone reads.
         """
@@ -378,7 +378,7 @@ class Array(DescribedArray, LastOperation, NumpyProtocol, Iterating):
         self._stored.close(error)
 
     def refuse_closed(self, doing: str) -> None:
-        """Raise ArgumentError where the array is closed."""
+        """Raise ArgumentError if the array is closed."""
         if self._core.is_closed:
             raise ArgumentError(f"{doing} {self.path}: the array is closed; open the file again")
 

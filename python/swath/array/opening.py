@@ -221,7 +221,7 @@ def create_file(
         path: the file. Without `format` its suffix determines the format (.nc, .nc4, .nc3, .h5, .hdf5, .zarr). .nc and
             .nc4 are netCDF-4, .nc3 is netCDF classic; so is .nc without h5py, and in a Ceph pool.
         format: "netcdf-classic", "netcdf-classic:cdf1" (or cdf2, cdf5), "netcdf4", "hdf5", "zarr" or "zarr:v2".
-        attributes: of the file.
+        attributes: the attributes of the file.
         overwrite: see `create`.
         atomic: see `create`.
         comm: see `open`.

@@ -1,4 +1,4 @@
-"""What `explain` returns: a plan that prints as text and converts to plain data."""
+"""The plans that `explain` returns. They print as text and convert to plain data."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Measured(IoAmounts):
 
 
 class Plan:
-    """How a request will be carried out and what it will cost, by every method. `str()` is the text.
+    """The plan of a request: how it will be carried out, and its cost by every method. `str()` is the text.
 
     Attributes:
         measured: the measurements of `explain(analyze=True)`; else None.

@@ -141,8 +141,8 @@ class RecordedArray:
 
     Attributes:
         name: the variable's, else the file's without its suffix.
-        path: of the file.
-        shape, dtype: of the array.
+        path: the path of the file.
+        shape, dtype: the shape and dtype of the array.
         layout: its layout, in words.
         operations: the operations that were carried out.
     """

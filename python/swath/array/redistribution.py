@@ -1,4 +1,4 @@
-"""Memory to memory: from one distribution to another, without a file."""
+"""Redistribution in memory: from one distribution to another, without a file."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ read next: docs/performance.md (what it printed, and where); swath calibrate, by
 
 
 def add_arguments(parser: Parser) -> None:
-    """Add those of `swath bench [BENCHMARK] ...`."""
+    """Add the arguments of `swath bench [BENCHMARK] ...`."""
     parser.add_arguments_late(_add_arguments)
 
 

@@ -56,7 +56,7 @@ read next: docs/calibration.md, swath explain --help
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add those of `swath calibrate DIR`."""
+    """Add the arguments of `swath calibrate DIR`."""
     parser.add_argument("dir", metavar="DIR", help="a folder on the store; to measure, one that can be written to")
     parser.add_argument("--quick", action="store_true", help="in about 5 seconds, less exactly")
     parser.add_argument(

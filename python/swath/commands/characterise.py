@@ -33,7 +33,7 @@ read next: docs/trace.md.
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add those of `swath characterise TRACE`."""
+    """Add the arguments of `swath characterise TRACE`."""
     parser.add_argument(
         "trace", metavar="TRACE", nargs="+", help="the folder of a trace, one file of it, or a log of Darshan"
     )

@@ -61,7 +61,7 @@ read next: swath verify a.npy b.h5; docs/copying.md.
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add those of `swath copy SOURCE[:VARIABLE] TARGET`."""
+    """Add the arguments of `swath copy SOURCE[:VARIABLE] TARGET`."""
     parser.add_argument(
         "file",
         metavar="SOURCE[:VARIABLE,...]",

@@ -62,7 +62,7 @@ class DemoError(Exception):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add those of `swath demo`."""
+    """Add the arguments of `swath demo`."""
     parser.add_argument("--ranks", metavar="N", default="4", help="how many ranks (default 4)")
     parser.add_argument("--size", metavar="N", default="5000", help="rows and columns of the array made (default 5000)")
     parser.add_argument("--keep", metavar="DIR", help="put the files there and keep them (default: a passing folder)")

@@ -99,7 +99,7 @@ class Finding:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add those of `swath doctor`."""
+    """Add the arguments of `swath doctor`."""
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 

@@ -45,7 +45,7 @@ read next: swath explain --help
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add those of `swath info FILE [VARIABLE]`."""
+    """Add the arguments of `swath info FILE [VARIABLE]`."""
     arguments.add_file_and_variable(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
 

@@ -52,7 +52,7 @@ _SHAPE = re.compile(r"(\d+(?:,\d+)*):([^:,]+)")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add those of `swath layout --access ACCESS ... SHAPE DTYPE`."""
+    """Add the arguments of `swath layout --access ACCESS ... SHAPE DTYPE`."""
     parser.add_argument("shape", metavar="SHAPE", nargs="?", help="elements along each dimension: 8192,8192")
     parser.add_argument("dtype", metavar="DTYPE", nargs="?", help="as NumPy writes it: f8")
     parser.add_argument("--access", metavar="ACCESS", action="append", help="what is read or written, and how often")

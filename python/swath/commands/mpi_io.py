@@ -37,7 +37,7 @@ HELP_OF_BUILD = "Compile the backend of an MPI: what serves programs of it. Need
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add those of `swath mpi-io`."""
+    """Add the arguments of `swath mpi-io`."""
     parser.add_argument("--report", action="store_true", help="each file says at its close what was done with it")
     parser.add_argument("--library", action="store_true", help="print what LD_PRELOAD is to name")
     parser.add_argument(

@@ -48,7 +48,7 @@ where the class is missing, lists are used.
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add those of `swath rados install-class [rados:POOL]`."""
+    """Add the arguments of `swath rados install-class [rados:POOL]`."""
     parser.add_argument("what", choices=["install-class"], help="what to do")
     parser.add_argument(
         "pool", nargs="?", metavar="rados:POOL", help="whose OSDs are asked whether they have the class"

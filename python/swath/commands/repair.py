@@ -30,7 +30,7 @@ read next: docs/files.md.
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add those of `swath repair FILE...`."""
+    """Add the arguments of `swath repair FILE...`."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="a file, or the folder of a Zarr store")
     parser.add_argument("--json", action="store_true", help="print JSON")
 

@@ -35,7 +35,7 @@ DECISIONS_SHOWN = 5
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add those of `swath throttle status`."""
+    """Add the arguments of `swath throttle status`."""
     parser.add_argument("what", choices=["status"], help="what to show")
     parser.add_argument("--json", action="store_true", help="as JSON")
     parser.add_argument(

@@ -35,7 +35,7 @@ FOLDER = "swath-trace"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add those of `swath trace PROGRAM ...`."""
+    """Add the arguments of `swath trace PROGRAM ...`."""
     parser.add_argument("--into", metavar="FOLDER", default=FOLDER, help=f"where the trace goes (default: {FOLDER})")
     parser.add_argument(
         "--operations", action="store_true", help="only the operations of Swath, not the program's own file calls"

@@ -33,7 +33,7 @@ read next: swath copy --help; docs/copying.md.
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add those of `swath verify A[:VARIABLE] B[:VARIABLE]`."""
+    """Add the arguments of `swath verify A[:VARIABLE] B[:VARIABLE]`."""
     parser.add_argument(
         "file", metavar="A[:VARIABLE]", help=".npy, netCDF classic, netCDF-4, HDF5, Zarr, or a raw file"
     )

@@ -19,7 +19,7 @@ def fingerprint(description: Description, folder: str) -> Fingerprint:
     For a Zarr array they are those of the folder: writes of other programs into its chunks may go unseen.
 
     Args:
-        description: of the array.
+        description: the description of the array.
         folder: the folder that a relative path starts from.
 
     Raises:

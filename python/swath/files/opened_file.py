@@ -306,7 +306,7 @@ class OpenedFile:
         self.shared.finish_started()
 
     def refuse_closed(self, doing: str) -> None:
-        """Raise ArgumentError where the file is closed."""
+        """Raise ArgumentError if the file is closed."""
         if self.is_closed:
             self.shared.refuse_closed(doing)
 

@@ -85,7 +85,7 @@ class Balance:
 
 @dataclass(frozen=True)
 class Characteristics:
-    """What a run did with files.
+    """The characteristics of a run's use of files.
 
     Attributes:
         path: the path of the log.
@@ -128,7 +128,7 @@ def characterise(log: Log) -> Characteristics:
     """Return the characteristics of a run.
 
     Args:
-        log: from `swath.trace.opening.read_log`.
+        log: a log from `swath.trace.opening.read_log`.
     """
     totals = all_totals(log)
     operations = tuple(_operations(log, totals))

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 Int64s = npt.NDArray[np.int64]
 OwnedRuns = tuple[Int64s, Int64s, Int64s]
-"""Of each run: the rank that has it, its start, its length."""
+"""For each run: the rank that has it, its start, its length."""
 RECORD_AXES = 2
 
 

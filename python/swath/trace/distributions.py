@@ -64,7 +64,7 @@ class Pieces:
 
 
 def distribution_of(rank: Int64s, offset: Int64s, length: Int64s, ranks: int | None = None) -> Distribution | None:
-    """Return the distribution that requests of ranks in one file follow, or None where none is certain.
+    """Return the distribution of requests of ranks in one file, or None if none is certain.
 
     Args:
         rank: the rank of each request.

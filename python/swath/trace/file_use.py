@@ -34,7 +34,7 @@ class Accesses:
 
 @dataclass(frozen=True)
 class FileUse:
-    """How a layer used a file.
+    """The use of a file by a layer.
 
     Attributes:
         file: the name of the file.

@@ -149,7 +149,7 @@ def iterate(array: Any, distribution: Distribution | None, axis: int, settings: 
 
 
 def writer(array: Any, behind: Any, memory: Any) -> Writer:
-    """Return what `Array.writer` returns. Raises errors of its arguments on all ranks alike."""
+    """Return the writer of `Array.writer`. Errors of its arguments are raised on all ranks."""
     ranks = array._ranks
 
     def prepare() -> tuple[int, int | None]:

@@ -28,7 +28,7 @@ DEPTH_MAX = 8
 
 @dataclasses.dataclass(frozen=True)
 class Measured:
-    """What steps took, in seconds of one step on average.
+    """The mean times of a step, in seconds.
 
     Attributes:
         steps: the number of measured steps.
