@@ -1,4 +1,4 @@
-!> AST: a gas in a box with walls, in two dimensions, which is dumped for checkpoints, analysis and pictures. README.md says more.
+!> AST simulates a gas in a two-dimensional box with walls. It writes checkpoints, and dumps for analysis and pictures.
 !!
 !!     mpiexec -n 4 ast problem=explosion nx=256 ny=256 dumps=5 variant=optimised file=ast.dat
 program ast
@@ -56,7 +56,7 @@ contains
     call MPI_Abort(b%comm, 1)
   end subroutine
 
-  !> Sod's shock tube along x or y, of length 1, or a cylinder of it in a square.
+  !> Sets the initial state: Sod's shock tube along x or y, of length 1, or its cylindrical form in a square.
   subroutine start()
     real(real64), parameter :: inside(4) = [real(real64) :: 1, 0, 0, 1]
     real(real64), parameter :: outside(4) = [0.125_real64, 0.0_real64, 0.0_real64, 0.1_real64]
@@ -83,7 +83,7 @@ contains
     end do
   end subroutine
 
-  !> Mass and energy of all ranks.
+  !> The mass and energy of all ranks together.
   function sums() result(found)
     real(real64) :: found(2)
     found = [sum(u(density, 1:b%extent(1), 1:b%extent(2))), sum(u(energy, 1:b%extent(1), 1:b%extent(2)))]*width**2
@@ -117,7 +117,7 @@ contains
     writing = writing + MPI_Wtime() - began
   end subroutine
 
-  !> The fastest wave of all ranks: the same number on any number of them.
+  !> The speed of the fastest wave of all ranks. It does not depend on the number of ranks.
   real(real64) function fastest() result(speed)
     integer :: i, j
     speed = 0
@@ -129,7 +129,7 @@ contains
     call MPI_Allreduce(MPI_IN_PLACE, speed, 1, MPI_DOUBLE_PRECISION, MPI_MAX, b%comm)
   end function
 
-  !> Along x, then along y, and the other way round in every other step.
+  !> Makes a step along x and then along y; every second step has the other order.
   subroutine advance(step)
     real(real64), intent(in) :: step
     integer :: d
@@ -171,7 +171,7 @@ contains
     end do
   end subroutine
 
-  !> The last dump of the file is what was written, bit by bit.
+  !> Checks that the last dump in the file equals the fields, bit by bit.
   subroutine read_last()
     again = -1
     call file%open(variant, path, b, count, is_new=.false.)

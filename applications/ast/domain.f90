@@ -1,4 +1,4 @@
-!> The blocks of a rectangle of cells that ranks have, their ghost cells, and its walls.
+!> A rectangle of cells with walls: each rank's block of it, and the ghost cells.
 module domain
   use, intrinsic :: iso_fortran_env, only: real64
   use mpi_f08
@@ -36,7 +36,7 @@ contains
     end do
   end subroutine
 
-  !> Collective. Ghost cells along dimension `d` become the cells of the neighbours; at a wall the mirrored cells.
+  !> Collective. Fills ghost cells along dimension `d` from the neighbours; at a wall, with the mirrored cells.
   subroutine exchange(b, d, u)
     type(block_of_cells), intent(in) :: b
     integer, intent(in) :: d

@@ -1,4 +1,4 @@
-!> The ways of AST to a file, which all ranks share: (x, y, field, dump) in the order of Fortran.
+!> The variants of AST's output. All ranks share one file: (x, y, field, dump) in the order of Fortran.
 module dumps
   use, intrinsic :: iso_c_binding, only: c_int
   use, intrinsic :: iso_fortran_env, only: int64, real64
@@ -9,7 +9,7 @@ module dumps
   private
   public :: dump_file, fields, variants
 
-  !> Checkpoint: what is conserved (4); analysis: density, velocities, pressure (4); visualisation: the gradient's size.
+  !> Checkpoint: conserved quantities (4); analysis: density, velocities, pressure (4); visualisation: gradient's size.
   integer, parameter :: fields = 9
   character(*), parameter :: variants(3) = [character(9) :: "found", "optimised", "mpi"]
   integer, parameter :: element_bytes = storage_size(0.0_real64)/8
@@ -38,7 +38,7 @@ module dumps
 
 contains
 
-  !> Collective. A new file of `count` dumps, or, where not `is_new`, the one that is there.
+  !> Collective. Opens a new file of `count` dumps; without `is_new`, the existing file.
   subroutine dump_open(self, variant, path, b, count, is_new)
     class(dump_file), intent(inout) :: self
     character(*), intent(in) :: variant, path
@@ -70,7 +70,7 @@ contains
     end select
   end subroutine
 
-  !> Collective. This rank's part of a dump, from 0, to the file (`write`), or from it.
+  !> Collective. Writes (`write`) or reads this rank's part of a dump; dumps are numbered from 0.
   subroutine dump_move(self, values, dump, write)
     class(dump_file), intent(inout) :: self
     real(real64), intent(inout), contiguous :: values(:, :, :)
@@ -112,7 +112,7 @@ contains
     call MPI_Type_free(in_file)
   end subroutine
 
-  !> As the library Chameleon does it: rank 0 gathers the block of every rank, and makes all transfers, row by row.
+  !> As the library Chameleon works: rank 0 gathers the blocks of all ranks, and makes all transfers, row by row.
   subroutine move_by_one(self, values, dump, write)
     class(dump_file), intent(inout) :: self
     real(real64), intent(inout), contiguous :: values(:, :, :)
@@ -156,7 +156,7 @@ contains
     end do
   end subroutine
 
-  !> Collective. What was written is on the medium afterwards.
+  !> Collective. Closes the file; its data are on the medium afterwards.
   subroutine dump_close(self)
     class(dump_file), intent(inout) :: self
     select case (self%variant)

@@ -1,4 +1,5 @@
-!> Euler's equations of an ideal gas in two dimensions by the MUSCL-Hancock scheme with HLLC's fluxes, a dimension after the other.
+!> Euler's equations of an ideal gas in two dimensions by the MUSCL-Hancock scheme with HLLC's fluxes, one dimension
+!! at a time.
 !!
 !! Source: Toro, *Riemann Solvers and Numerical Methods for Fluid Dynamics* (3rd edition, 2009), sections 10.4 (HLLC),
 !! 10.5 (wave speeds by pressure), 14.4 (MUSCL-Hancock) and 16.2 (dimensional splitting).
@@ -42,8 +43,8 @@ contains
     speed = abs(w(1 + dimension)) + sqrt(gamma*w(4)/w(1))
   end function
 
-  !> A step of the cells 1 to n of a row, whose components 2 and 3 are the momentum along it and across it.
-  !! `ratio`: the step in time by the width of a cell.
+  !> Makes a step of the cells 1 to n of a row. Components 2 and 3 are the momentum along the row and across it.
+  !! `ratio`: the time step divided by the width of a cell.
   subroutine sweep_row(n, u, ratio)
     integer, intent(in) :: n
     real(real64), intent(inout) :: u(conserved, 1 - ghost:n + ghost)
@@ -112,7 +113,7 @@ contains
     end if
   end function
 
-  !> By an estimate of the pressure between the waves, from linear theory.
+  !> Estimates the wave speeds by the pressure between the waves, from linear theory.
   pure subroutine wave_speeds(l, r, slowest, fastest)
     real(real64), intent(in) :: l(conserved), r(conserved)
     real(real64), intent(out) :: slowest, fastest
@@ -124,7 +125,7 @@ contains
     fastest = r(2) + sound_r*steepening(between, r(4))
   end subroutine
 
-  !> 1 for a rarefaction, more for a shock.
+  !> The factor of a wave speed: 1 for a rarefaction, more for a shock.
   pure real(real64) function steepening(between, outside)
     real(real64), intent(in) :: between, outside
     steepening = 1

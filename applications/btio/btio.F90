@@ -1,4 +1,4 @@
-!> BTIO: the dumps of NAS BT by q x q ranks, with q cells each, to a file, and back. README.md says what the modes are.
+!> BTIO writes and reads the dumps of NAS BT by q x q ranks with q cells each. README.md describes the modes.
 !!
 !!     mpiexec -n 4 btio mode=swath class=A file=btio.dat
 program btio
@@ -104,7 +104,7 @@ contains
     writing = writing + MPI_Wtime() - began
   end subroutine
 
-  !> The run once more, whose dumps must be those of the file, bit by bit.
+  !> Repeats the run; its dumps must equal those in the file, bit by bit.
   subroutine read_all()
     integer :: c
     call start()

@@ -22,7 +22,7 @@ contains
     end do
   end subroutine
 
-  !> Where part k, from 0, of q parts of n points begins: the first n mod q parts have one point more.
+  !> The begin of part k (from 0) of n points in q parts; the first n mod q parts have one point more.
   pure integer function part_begin(n, q, k)
     integer, intent(in) :: n, q, k
     part_begin = k*(n/q) + min(k, mod(n, q))

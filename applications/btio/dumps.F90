@@ -1,5 +1,5 @@
-!> The ways of BTIO to a file: every dump is the array (5, n, n, n) of Fortran, and dumps follow each other.
-!! All ranks share one file; only of "epio" each rank has a file, with its cells one after the other.
+!> The modes of BTIO. Every dump is the array (5, n, n, n) of Fortran; dumps follow each other.
+!! All ranks share one file; only with "epio" each rank has its own file, with its cells one after the other.
 module dumps
   use, intrinsic :: iso_c_binding, only: c_int
   use, intrinsic :: iso_fortran_env, only: int64, real64
@@ -38,7 +38,7 @@ module dumps
 
 contains
 
-  !> Collective. A new file of `count` dumps of n**3 points, or, where not `is_new`, the one that is there.
+  !> Collective. Opens a new file of `count` dumps of n**3 points; without `is_new`, the existing file.
   subroutine dump_open(self, mode, path, n, count, first, extent, is_new)
     class(dump_file), intent(inout) :: self
     character(*), intent(in) :: mode, path
@@ -60,7 +60,7 @@ contains
         call self%by_swath%open_raw(path, [components, n, n, n, count], "f8", MPI_COMM_WORLD)
       end if
     case ("full", "simple")
-      ! Errors of files are returned, and would be overlooked, unless they are fatal.
+      ! Make errors of files fatal: by default they are only returned, and nothing here checks them.
       call MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_ARE_FATAL)
       call MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDWR, MPI_INFO_NULL, self%by_mpi)
       if (mode == "full") call self%make_types()
@@ -72,7 +72,7 @@ contains
     end select
   end subroutine
 
-  !> Collective. An empty file in the place of one that may be there.
+  !> Collective. Creates an empty file, and replaces an existing one.
   subroutine make_empty(path)
     character(*), intent(in) :: path
     integer :: rank, unit
@@ -96,7 +96,7 @@ contains
     if (self%mode /= "epio") name = path
   end function
 
-  !> The cells of a dump in the file, and in memory between their ghost layers: one type each, of a subarray a cell.
+  !> Makes the types of a dump's cells in the file, and in memory without ghost layers: a subarray for each cell.
   subroutine make_types(self)
     class(dump_file), intent(inout) :: self
     type(MPI_Datatype) :: file_parts(size(self%first, 2)), memory_parts(size(self%first, 2))
@@ -126,7 +126,7 @@ contains
     call MPI_File_set_view(self%by_mpi, begin, MPI_DOUBLE_PRECISION, self%in_file, "native", MPI_INFO_NULL)
   end subroutine
 
-  !> Collective. This rank's cells of a dump, from 0, to the file (`write`), or from it.
+  !> Collective. Writes (`write`) or reads this rank's cells of a dump; dumps are numbered from 0.
   subroutine dump_move(self, u, dump, write)
     class(dump_file), intent(inout) :: self
     real(real64), intent(inout), contiguous :: u(:, :, :, :, :)
@@ -142,7 +142,7 @@ contains
     end select
   end subroutine
 
-  !> One call: a cell is a box, without its ghost layers.
+  !> Makes one call; each cell is a box without its ghost layers.
   subroutine move_boxes(self, u, dump, write)
     class(dump_file), intent(inout) :: self
     real(real64), intent(inout) :: u(:, 1 - ghost:, 1 - ghost:, 1 - ghost:, :)
@@ -178,7 +178,7 @@ contains
     end if
   end subroutine
 
-  !> Row after row of each cell, by this rank alone.
+  !> This rank alone moves each cell, row by row.
   subroutine move_rows(self, u, dump, write)
     class(dump_file), intent(inout) :: self
     real(real64), intent(inout) :: u(:, 1 - ghost:, 1 - ghost:, 1 - ghost:, :)
@@ -201,7 +201,7 @@ contains
     end do
   end subroutine
 
-  !> The points of a row, which begins `point` points after the beginning of the file.
+  !> Moves the points of a row, which begins `point` points after the begin of the file.
   subroutine move_row(self, row, point, write)
     class(dump_file), intent(inout) :: self
     real(real64), intent(inout), contiguous :: row(:, :)
@@ -234,7 +234,7 @@ contains
     end select
   end subroutine
 
-  !> Collective. What was written is on the medium afterwards.
+  !> Collective. Closes the file; its data are on the medium afterwards.
   subroutine dump_close(self)
     class(dump_file), intent(inout) :: self
     select case (self%mode)

@@ -1,5 +1,5 @@
-!> Five components at every point, and their steps in time: each relaxes to a polynomial of the place.
-!! It stands for BT's solver: what it costs and what it gives do not depend on the ranks.
+!> Five components at every point, and their time steps: each component relaxes to a polynomial of the coordinates.
+!! It replaces BT's solver: its result and its costs do not depend on the number of ranks.
 module solution
   use, intrinsic :: iso_fortran_env, only: real64
   implicit none
@@ -19,7 +19,7 @@ module solution
 
 contains
 
-  !> A cell before the first step, of the points first(1:3) to first + extent - 1 of n**3.
+  !> Sets a cell, the points first(1:3) to first + extent - 1 of n**3, to its state before the first step.
   subroutine start_cell(u, extent)
     real(real64), intent(inout) :: u(:, 1 - ghost:, 1 - ghost:, 1 - ghost:)
     integer, intent(in) :: extent(3)

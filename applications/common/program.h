@@ -1,4 +1,4 @@
-/* What the applications in C share: arguments of the form name=value, and an end on all ranks where one fails. */
+/* Shared by the applications in C: arguments of the form name=value, and the end of all ranks if one fails. */
 #ifndef SWATH_APPLICATIONS_PROGRAM_H
 #define SWATH_APPLICATIONS_PROGRAM_H
 
@@ -16,7 +16,7 @@ static inline const char* text_argument(int count, char** arguments, const char*
   return value;
 }
 
-/* Ends all ranks: what was wrong, of which thing. */
+/* Prints the error and its subject, and ends all ranks. */
 static inline _Noreturn void fail(const char* what, const char* thing) {
   fprintf(stderr, "%s: %s\n", thing, what);
   MPI_Abort(MPI_COMM_WORLD, 1);

@@ -53,7 +53,7 @@ static void* open_file(const char* path, const variables* contents) {
   return opened(path, 0);
 }
 
-/* This rank's blocks in the file, and in memory: an array whose extents are the quotients of the strides. */
+/* The hyperslabs of this rank's blocks in the file and in memory. The extents in memory are quotients of strides. */
 static void select_blocks(const variable* v, const blocks* mine, hid_t in_file, hid_t* in_memory) {
   hsize_t start[kDimensionsMax + 1] = {(hsize_t)mine->first}, count[kDimensionsMax + 1], memory[kDimensionsMax + 1];
   for (int d = 0; d < v->ndim; ++d) {

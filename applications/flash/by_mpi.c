@@ -1,5 +1,5 @@
-/* By MPI-IO: variables without a header, one after the other. Either one collective call a variable, of a type of
- * memory that leaves the guard cells out; or, as programs are found, a call of its own for each block, of a packed
+/* By MPI-IO: variables follow each other without a header. Either there is one collective call for each variable, with
+ * a memory type that leaves the guard cells out; or, as in original programs, one call for each block, with a packed
  * copy. */
 #include "ways.h"
 
@@ -41,7 +41,7 @@ static MPI_Offset place_of(const variables* contents, int number, int64_t block)
   return place + block * bytes_of_block(&contents->of[number]);
 }
 
-/* `count` blocks in memory. */
+/* The memory type of `count` blocks. */
 static MPI_Datatype type_of(const variable* v, int64_t count, const int64_t* strides) {
   MPI_Datatype type, inner;
   MPI_Type_contiguous((int)bytes_of_element(v), MPI_BYTE, &type);

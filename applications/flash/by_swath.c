@@ -1,4 +1,4 @@
-/* By Swath: a file of any format that holds many arrays, compressed or not. A rank's blocks are one box. */
+/* By Swath: a file of any format for many arrays, compressed or not. A rank's blocks are one box. */
 #include <swath/swath_mpi.h>
 
 #include "ways.h"

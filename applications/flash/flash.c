@@ -1,5 +1,4 @@
-/* FLASH-IO: a checkpoint and two plot files of an adaptive mesh, written and the checkpoint read back. README.md says
- * more.
+/* FLASH-IO writes a checkpoint and two plot files of an adaptive mesh, and reads the checkpoint. See README.md.
  *
  *   mpiexec -n 4 flash way=swath blocks=320 file=flash suffix=nc4 codecs=shuffle,zlib:1
  */
@@ -84,7 +83,7 @@ static void write_plot(program* p, const mesh* m, int corners) {
   free(memory);
 }
 
-/* Into other memory, which is then compared as a whole: what is between the blocks' points stays as it was. */
+/* Reads into other memory, and compares all of it: the guard cells between the points must not have changed. */
 static void read_checkpoint(program* p, const mesh* m) {
   mesh again = make_mesh(m->all, m->size, p->rank, p->ranks);
   const variables contents = checkpoint_contents(m);

@@ -7,7 +7,7 @@ const char* const unknown_names[kUnknowns] = {"dens", "velx", "vely", "velz", "p
                                               "f__6", "f__7", "f__8", "f__9", "f_10", "f_11", "f_12", "f_13"};
 const int plotted[kPlotted] = {0, 4, 6, 11};
 
-/* Exact in 4 bytes, too: sums of few bits. */
+/* The values are sums of few bits: they are exact in 4 bytes, too. */
 double value_at(int unknown, int64_t block, int z, int y, int x) {
   return 1 + unknown + (double)(block % 512) / 512 + (z + 2 * y + 4 * x) / 8192.0;
 }
@@ -24,7 +24,7 @@ static void fill_block(const mesh* m, int64_t block) {
           unknown_at(m, block, z + kGuard, y + kGuard, x + kGuard)[u] = value_at(u, m->first + block, z, y, x);
 }
 
-/* A tree of eight children a block: blocks are numbered along it. */
+/* A tree in which each block has eight children; blocks are numbered along it. */
 static void fill_tree(mesh* m, int64_t b) {
   const int64_t block = m->first + b;
   int level = 1;
@@ -128,8 +128,7 @@ blocks blocks_of(const mesh* m, int number) {
   return (blocks){m->first, m->count, first, {POINTS(m) * POINTS(m) * row, POINTS(m) * row, row, point}};
 }
 
-/* The mean of the eight cells around a corner: for corners at the border these are guard cells, which are copies here.
- */
+/* The mean of the eight cells around a corner. At the border some of them are guard cells, which are copies here. */
 static float at_corner(const mesh* m, int unknown, int64_t block, const int* corner) {
   double sum = 0;
   for (int i = 0; i < 8; ++i) {

@@ -24,13 +24,13 @@ void free_mesh(mesh* m);
 size_t unknown_count(const mesh* m); /* numbers in memory, those of guard cells, too */
 double value_at(int unknown, int64_t block, int z, int y, int x);
 
-/* A checkpoint is the tree and all unknowns; a plot file the tree and some of them as 4-byte numbers, at the centres
- * of cells, or, where `corners`, at their corners, of which a block has one more along each dimension. */
+/* A checkpoint has the tree and all unknowns. A plot file has the tree and some unknowns as 4-byte numbers, at cell
+ * centres or (`corners`) at corners: a block has one corner more than cells along each dimension. */
 variables checkpoint_contents(const mesh* m);
 variables plot_contents(const mesh* m, int corners);
 /* This rank's blocks of variable `number` of the tree, or of a checkpoint. */
 blocks blocks_of(const mesh* m, int number);
-/* The values of a plot file in `memory`: [count][n][n][n]. */
+/* Puts the values of a plot file into `memory`: [count][n][n][n]. */
 blocks plotted_blocks(const mesh* m, int unknown, int corners, float* memory);
 
 #endif

@@ -1,4 +1,4 @@
-/* The ways of FLASH-IO to a file of variables: by Swath, by MPI-IO, by parallel HDF5. All functions are collective. */
+/* The libraries that write FLASH-IO's file of variables: Swath, MPI-IO, parallel HDF5. All functions are collective. */
 #ifndef SWATH_FLASH_WAYS_H
 #define SWATH_FLASH_WAYS_H
 
@@ -6,7 +6,7 @@
 
 enum { kDimensionsMax = 4, kVariablesMax = 40 };
 
-/* An array of the file, in C order; its first dimension are the blocks of all ranks. */
+/* An array in the file, in C order; its first dimension counts the blocks of all ranks. */
 typedef struct {
   char name[24];
   char dtype[4]; /* "f8", "f4", "i4" */
@@ -19,7 +19,7 @@ typedef struct {
   variable of[kVariablesMax];
 } variables;
 
-/* This rank's blocks of a variable, in memory of any strides. */
+/* This rank's blocks of a variable, in memory with any strides. */
 typedef struct {
   int64_t first; /* of the blocks of all ranks */
   int64_t count;

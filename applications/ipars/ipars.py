@@ -26,7 +26,7 @@ VARIANTS = ("found", "optimised", "mpi")
 
 
 def cell_values(record: int, z: np.ndarray, y: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Return the variables of cells at a time, [z, y, x, variable], from 0 to 1, of few bits: files are exact."""
+    """Return the variables of cells at a time, [z, y, x, variable], from 0 to 1. Few bits make files exact."""
     number = (
         31 * record + 7 * z[:, None, None, None] + 3 * y[:, None, None] + x[:, None] + 17 * np.arange(len(VARIABLES))
     )
@@ -34,7 +34,7 @@ def cell_values(record: int, z: np.ndarray, y: np.ndarray, x: np.ndarray) -> np.
 
 
 def bypassed(soil: np.ndarray, velocity: np.ndarray) -> int:
-    """Return how many cells have much oil that does not move: IPARS' users search for it."""
+    """Return how many cells have much oil that does not move: users of IPARS search for such cells."""
     return int(np.count_nonzero((soil > SOIL_MIN) & (np.sqrt((velocity.astype("f8") ** 2).sum(axis=-1)) < SPEED_MAX)))
 
 
@@ -51,11 +51,11 @@ class Records(Protocol):
         """Read all records of a column of cells, on rank 0: [record, z, variable]."""
 
     def close(self) -> None:
-        """Complete it: what was written is on the medium."""
+        """Close the file: its data are on the medium then."""
 
 
 class BySwath:
-    """Optimised: one collective call a record, and one for what a search needs of it."""
+    """The optimised variant: one collective call to write a record, and one to read the part that a search needs."""
 
     def __init__(self, path: Path, shape: Sequence[int], rows: slice, comm: Any, new: bool) -> None:
         self.comm = comm
@@ -81,7 +81,7 @@ class BySwath:
 
 
 class AsFound:
-    """Each rank by itself: a call for each row of cells, of all variables, as they lie together in the file."""
+    """The variant as found: each rank makes a call for each row of cells, contiguous in the file with all variables."""
 
     def __init__(self, path: Path, shape: Sequence[int], rows: slice, comm: Any, new: bool) -> None:
         self.shape, self.rows, self.comm = shape, rows, comm
@@ -121,7 +121,7 @@ class AsFound:
 
 
 class ByMpi:
-    """MPI-IO: the same calls as optimised, each with a view of the file."""
+    """The MPI-IO variant: the same calls as the optimised one, each with a view of the file."""
 
     def __init__(self, path: Path, shape: Sequence[int], rows: slice, comm: Any, new: bool) -> None:
         self.shape, self.rows, self.comm = list(shape), rows, comm

@@ -1,4 +1,4 @@
-"""Arrays on disk, of which a kernel has a panel at a time: by Swath as found or optimised, or by numpy.memmap."""
+"""Arrays on disk, which kernels use panel by panel: by Swath as found or optimised, or by numpy.memmap."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ FOUND, OPTIMISED, MEMMAP = VARIANTS = ("found", "optimised", "memmap")
 
 
 class Disk:
-    """A folder of arrays, and what their reads and writes took.
+    """A folder of arrays, with the time and bytes of their reads and writes.
 
-    "found": every file in C order, whatever the kernel does; panels are read when they are needed. "optimised": each
-    file in the order in which its panels are contiguous; a panel is read while the one before it is computed with.
-    "memmap": the files of "found" by numpy.memmap.
+    "found": every file has C order; panels are read when they are needed. "optimised": each file has the order in which
+    its panels are contiguous; a panel is read while the kernel computes with the previous one. "memmap": the files of
+    "found", by numpy.memmap.
     """
 
     def __init__(self, folder: Path, variant: str, panel: int) -> None:
@@ -31,7 +31,7 @@ class Disk:
         self._open: list[DiskArray] = []
 
     def new(self, name: str, shape: Sequence[int], cut: int, dtype: str = "f8") -> DiskArray:
-        """Return a new array, which is zero; `cut`: the dimension that most of its panels divide."""
+        """Return a new array of zeros; `cut` is the dimension that most of its panels divide."""
         path = self.folder / f"{name}.raw"
         if self.variant == MEMMAP:
             stored: Any = np.memmap(path, dtype, "w+", shape=tuple(shape))
@@ -45,7 +45,7 @@ class Disk:
         return made
 
     def put(self, name: str, values: np.ndarray, cut: int) -> DiskArray:
-        """Return a new array of those values: an input of a kernel, which is not timed."""
+        """Return a new array with these values, the input of a kernel. This is not timed."""
         made = self.new(name, values.shape, cut, values.dtype.str[1:])
         made.stored[...] = values
         return made
@@ -84,7 +84,7 @@ class DiskArray:
         self._count(values.nbytes, began)
 
     def panels(self, axis: int) -> Iterator[tuple[slice, np.ndarray]]:
-        """Return the panels along a dimension, and where each is; optimised, they are read ahead."""
+        """Return the panels along a dimension with their ranges; the optimised variant reads them ahead."""
         extent = self.shape[axis]
         if self.disk.variant != OPTIMISED:
             yield from ((cut, self[self.box(axis, cut)]) for cut in self.disk.cuts(extent))

@@ -9,11 +9,11 @@ from kernels import influence
 Values = dict[str, np.ndarray]
 
 CUT = {"a": 1, "b": 1, "x": 1, "below": 1, "at": 1, "above": 1, "diagonals": 2}
-"""The dimension that panels of an input divide; of others the first, and of the right sides of btrix and vpenta 1."""
+"""The dimension that panels of an input divide. It is 1 for the right sides of btrix and vpenta, 0 for others."""
 
 
 def inputs(kernel: str, n: int) -> Values:
-    """Return the arrays of a kernel; `n`: its size, of which each array has several dimensions."""
+    """Return the input arrays of a kernel; `n` is the size on which their dimensions depend."""
     random = np.random.default_rng(7)
     if kernel == "mxm":
         return {"a": random.random((n, n)), "b": random.random((n, n))}
@@ -21,7 +21,7 @@ def inputs(kernel: str, n: int) -> Values:
         return {"x": random.random((n, n)) + 1j * random.random((n, n))}
     if kernel == "cholsky":
         band = random.random((8 * n, 5, 41))
-        band[:, 0] += 10  # larger than what is beside the diagonal: positive definite
+        band[:, 0] += 10  # a dominant diagonal makes it positive definite
         return {"band": band, "right": random.random((8 * n, 4, 41))}
     if kernel == "btrix":
         at = random.random((30, n, 5, 5)) + 20 * np.eye(5)
@@ -51,7 +51,7 @@ def cut_of(kernel: str, name: str) -> int:
 
 
 def reference(kernel: str, of: Values) -> np.ndarray:
-    """Return the result by NumPy: by matrices as they are, with zeros."""
+    """Return the result of NumPy in memory, from full matrices."""
     if kernel == "mxm":
         return of["a"] @ of["b"]
     if kernel == "cfft2d":

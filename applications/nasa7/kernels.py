@@ -15,7 +15,7 @@ Arrays = Mapping[str, DiskArray]
 
 
 def mxm(disk: Disk, of: Arrays) -> DiskArray:
-    """The product of two matrices: panels of columns of the result, to each of which all panels of A contribute."""
+    """The product of two matrices by panels of columns; all panels of A contribute to each panel of the result."""
     a, b = of["a"], of["b"]
     product = disk.new("product", (a.shape[0], b.shape[1]), cut=1)
     for columns in disk.cuts(b.shape[1]):
@@ -130,7 +130,7 @@ def influence(wall: np.ndarray, columns: slice) -> np.ndarray:
 
 
 def emit(disk: Disk, of: Arrays) -> DiskArray:
-    """The potential at the points of a wall of vortices around it: panels of points, to which all vortices add."""
+    """The potential of vortices at the points of a wall, by panels of points; all vortices contribute to each panel."""
     wall, vortices, strengths = of["wall"], of["vortices"], of["strengths"]
     potential = disk.new("potential", wall.shape, cut=0, dtype="c16")
     for points, panel in wall.panels(0):

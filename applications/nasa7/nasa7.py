@@ -23,7 +23,7 @@ from inputs import cut_of, inputs, reference
 from kernels import KERNELS
 
 TOLERANCE = 1e-9
-"""Relative to the largest element."""
+"""The largest accepted error, relative to the largest element."""
 
 
 def run(kernel: str, variant: str, size: int, panel: int, folder: Path) -> dict[str, Any]:

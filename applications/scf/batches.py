@@ -35,7 +35,7 @@ class Block(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many basis functions."""
+        """The number of basis functions."""
         return self.end_function - self.first_function
 
 
@@ -49,12 +49,12 @@ class Batch(NamedTuple):
 
     @property
     def shape(self) -> tuple[int, int, int, int]:
-        """Of its values."""
+        """The shape of its values."""
         return self.i.size, self.j.size, self.k.size, self.l.size
 
     @property
     def elements(self) -> int:
-        """How many integrals."""
+        """The number of integrals."""
         return self.i.size * self.j.size * self.k.size * self.l.size
 
     @property

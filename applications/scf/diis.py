@@ -31,7 +31,7 @@ def _weights(errors: list[Matrix]) -> npt.NDArray[np.float64]:
     count = len(errors)
     flat = np.array(errors).reshape(count, -1)
     products = flat @ flat.T
-    scale = products.diagonal().max() or 1.0  # near convergence the products are tiny beside the ones of the border
+    scale = products.diagonal().max() or 1.0  # near convergence the products are tiny; the border has ones
     system = np.ones((count + 1, count + 1))
     system[:count, :count] = products / scale
     system[count, count] = 0.0

@@ -79,7 +79,7 @@ class Source(Protocol):
 
 
 class Recomputed:
-    """Nothing is kept."""
+    """The integrals are computed again in every iteration; nothing is kept."""
 
     plan = None
     iterations = ()
@@ -151,7 +151,7 @@ class Stored:
         self._recorder.add(CLOSE, begin)
 
     def _new_memory(self) -> Integrals:
-        """For any batch."""
+        """Return new memory that is large enough for any batch."""
         return np.empty(max((batch.elements for batch in self._batches), default=0))
 
     def _read(self, place: slice, memory: Integrals) -> Integrals:
@@ -165,7 +165,7 @@ class Stored:
 
 
 class Prefetched(Stored):
-    """As `Stored`; `AHEAD` batches are being read while one is used."""
+    """Like `Stored`, but `AHEAD` batches are being read while one is used."""
 
     def __iter__(self) -> Iterator[tuple[Batch, Integrals]]:
         free = [self._new_memory() for _ in range(AHEAD + 1)]
@@ -183,7 +183,7 @@ class Prefetched(Stored):
     def _next(
         self, begun: deque[tuple[Batch, Integrals, swath.Future]], free: list[Integrals]
     ) -> tuple[Batch, Integrals]:
-        """Wait for the read that was begun first. The next call frees its memory."""
+        """Wait for the read that was started first. The next call frees its memory."""
         batch, memory, future = begun.popleft()
         with self._recorder.timed(READ, batch.elements * 8):
             values: Integrals = future.result()

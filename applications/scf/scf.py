@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # one core a rank; NumPy and PySCF read this when they are imported
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # one core a rank; imports of NumPy and PySCF read this
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import argparse
@@ -45,7 +45,7 @@ Matrix = npt.NDArray[np.float64]
 
 ENERGY_TOLERANCE = 1e-10
 SECONDS_TO_TELL = 0.5
-"""Wait before all ranks are ended: output that mpiexec has not passed on by then is lost."""
+"""Seconds to wait before all ranks are ended: output that mpiexec has not forwarded by then is lost."""
 
 
 @dataclasses.dataclass

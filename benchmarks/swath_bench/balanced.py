@@ -45,9 +45,9 @@ class Options:
 
     Attributes:
         ranks: one process.
-        bytes: of all batches.
-        batches: how many.
-        disks: modelled ones, by preset; "here" is the folder's own.
+        bytes: bytes of all batches together.
+        batches: number of batches.
+        disks: presets of modelled disks; "here" is the folder's own disk.
         computing: the ratio of the rate of computing to the rate of reading.
         iterations: number of iterations of each contender.
         repetitions: number of counted repetitions, each with every contender.

@@ -38,7 +38,7 @@ KEPT_PART = 1.1
 """Factor of the budget: a peer with a higher peak has not kept the budget."""
 GRID_PARTS = (1.0, 0.25)
 GRID_MEMORY = (1.0, 0.25)
-"""Of --bytes and --memory."""
+"""The points of the grid, as parts of --bytes and --memory."""
 
 
 @dataclasses.dataclass(frozen=True)

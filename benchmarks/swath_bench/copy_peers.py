@@ -40,7 +40,7 @@ NAMES = tuple(TITLES)
 READ_STORES = ("tensorstore", "rechunker", "cubed")
 """Peers that read a Zarr store with the source's bytes, not the file itself."""
 SETTINGS = ("defaults", "tuned")
-"""As in the library's tutorial; and with the settings that its documentation offers for the budget."""
+"""The settings of the library's tutorial, and those that its documentation recommends for the memory budget."""
 CONTENDERS: dict[str, tuple[str, str]] = {
     f"{title}, {setting}": (name, setting) for name, title in TITLES.items() for setting in SETTINGS
 }

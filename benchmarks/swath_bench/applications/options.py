@@ -13,11 +13,11 @@ SCALES = ("test", "small", "large")
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """A program: its variants as it was found, optimised and of peers, and what was optimised.
+    """A program, its variants (as found, optimised, peers), and its optimisations.
 
-    `apart` are peers that do not write the file that the ranks share; they are shown, not compared.
-    `variant` is the argument that chooses the variant, `sizes` the other ones for each scale. Programs of Python take
-    "--name value", those that are compiled "name=value".
+    `apart` are peers that do not write one file that the ranks share; they are shown, not compared.
+    `variant` is the argument that chooses the variant, `sizes` has the other arguments for each scale. Programs in
+    Python take "--name value", compiled ones "name=value".
     """
 
     title: str
@@ -35,7 +35,7 @@ class Case:
 
     @property
     def variants(self) -> tuple[str, ...]:
-        """All, the one that was found first."""
+        """Return all variants; the one as found is the first."""
         return (self.before, self.after, *self.peers)
 
 
@@ -127,8 +127,8 @@ class Options:
         rounds: how often each variant is counted; there is one round before.
         disks: modelled disks by name; none: the disk of the folder.
         application: the folder applications of a checkout; by default it is searched.
-        prefix: where Swath is installed with Fortran for the MPI of `mpicc`; None leaves BTIO, AST and FLASH-IO out.
-        mpicc: of that MPI.
+        prefix: an installation of Swath with Fortran for the MPI of `mpicc`; None leaves BTIO, AST and FLASH-IO out.
+        mpicc: the C compiler of that MPI.
         limit_seconds: a run that takes longer is ended, which ends the benchmark.
     """
 

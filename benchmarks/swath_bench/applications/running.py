@@ -98,13 +98,13 @@ class _Built:
 
     @property
     def libraries(self) -> str:
-        """Where the installed Swath's libraries are: LD_LIBRARY_PATH."""
+        """Return LD_LIBRARY_PATH with the libraries of the installed Swath."""
         own = [] if self.options.prefix is None else [str(Path(self.options.prefix, "lib"))]
         return os.pathsep.join([*own, *filter(None, [os.environ.get("LD_LIBRARY_PATH")])])
 
 
 def _in_turns(built: _Built, cell: Cell, options: Options, place: str) -> dict[str, list[dict[str, Any]]]:
-    """Return the counted runs of each variant: in another order in each round, of which the first is not counted."""
+    """Return the counted runs of each variant. Each round has another order; the first round is not counted."""
     variants = CASES[cell.case].variants
     runs: dict[str, list[dict[str, Any]]] = {variant: [] for variant in variants}
     for turn in range(options.rounds + 1):

@@ -1,4 +1,4 @@
-"""Before beside after, and after beside the fastest peer, from the measured runs alone."""
+"""Comparisons from the measured runs: as found with optimised, and optimised with the fastest peer."""
 
 from __future__ import annotations
 

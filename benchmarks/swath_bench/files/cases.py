@@ -14,10 +14,10 @@ OF_NETCDF4 = (NETCDF, HDF5, ZARR, *XARRAY[:2])
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """One thing that people do with files.
+    """A task with files.
 
     Attributes:
-        work: the method of `contenders.Contender` that does it.
+        work: the method of `contenders.Contender` for it.
         peers: the peers that can do it.
         format: format of the written or opened file; "" if the contender determines it.
         on_ranks: whether several ranks do it; a serial library does one part on each.

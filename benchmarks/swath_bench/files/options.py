@@ -60,7 +60,7 @@ class Options:
 
     @property
     def sizes(self) -> Sizes:
-        """Of arrays, dumps and records."""
+        """Return the sizes of arrays, dumps and records."""
         return Sizes(self.bytes, self.records)
 
 

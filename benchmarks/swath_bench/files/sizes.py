@@ -25,11 +25,11 @@ APPENDED = 3
 
 @dataclasses.dataclass(frozen=True)
 class Sizes:
-    """Of one run.
+    """The sizes of one run.
 
     Attributes:
-        bytes: of the array, and of all variables of a dump.
-        records: that are appended.
+        bytes: the bytes of the array, and of all variables of a dump together.
+        records: the number of appended records.
     """
 
     bytes: int
@@ -37,7 +37,7 @@ class Sizes:
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Of the array: (time, y, x)."""
+        """Return the shape of the array: (time, y, x)."""
         rows, columns = PLANE
         while self.bytes < LEAST_TIMES * rows * columns * 4:
             rows, columns = rows // 2, columns // 2
@@ -45,38 +45,38 @@ class Sizes:
 
     @property
     def chunks(self) -> Shape:
-        """Of the array's file."""
+        """Return the chunk shape of the array's file."""
         return tuple(min(extent, chunk) for extent, chunk in zip(self.shape, CHUNK, strict=True))
 
     @property
     def series_chunks(self) -> Shape:
-        """Of what it is re-chunked to: all times of a few places."""
+        """Return the chunk shape after re-chunking: all times of a few places."""
         return tuple(min(extent, chunk or extent) for extent, chunk in zip(self.shape, SERIES_CHUNK, strict=True))
 
     @property
     def part_shape(self) -> tuple[int, int, int]:
-        """Of each variable of the file that is re-chunked as a whole."""
+        """Return the shape of each variable in the file that is re-chunked as a whole."""
         times, rows, columns = self.shape
         return times // SEVERAL, rows, columns
 
     @property
     def part_chunks(self) -> Shape:
-        """Of each of these."""
+        """Return the chunk shape of each of these variables."""
         return tuple(min(extent, chunk) for extent, chunk in zip(self.part_shape, CHUNK, strict=True))
 
     @property
     def part_series_chunks(self) -> Shape:
-        """Of what these are re-chunked to: all times of a few places."""
+        """Return the chunk shape of these variables after re-chunking: all times of a few places."""
         return tuple(min(extent, chunk or extent) for extent, chunk in zip(self.part_shape, SERIES_CHUNK, strict=True))
 
     @property
     def dumped(self) -> tuple[int, int, int]:
-        """Of each variable of a dump, of doubles: about a cube, even lengths, for ranks to divide."""
+        """Return the shape of each variable of a dump, in doubles: a cube of even length, which ranks can divide."""
         side = max(2, round(math.cbrt(self.bytes / DUMPED / 8)) // 2 * 2)
         return side, side, side
 
     @property
     def record(self) -> tuple[int, int]:
-        """Of each variable that is appended, of singles."""
+        """Return the shape of a record of each appended variable, in single precision."""
         rows, columns = self.shape[1:]
         return max(rows // 4, 1), max(columns // 4, 1)

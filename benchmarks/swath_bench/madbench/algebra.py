@@ -21,7 +21,7 @@ from swath.ranks.ranks import Ranks
 from swath_bench.madbench.problem import Values
 
 MULTIPOLES = 2
-"""Of a bin."""
+"""The number of multipoles in a bin."""
 FIRST_MULTIPOLE = 2
 """The monopole and the dipole are not estimated."""
 NOISE_VARIANCE = 0.1

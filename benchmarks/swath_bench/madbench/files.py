@@ -29,7 +29,7 @@ class ChunkFiles:
     pixels), it is a range of rows of a bin. Tasks without rows have no file.
 
     Attributes:
-        path: of this task's file.
+        path: the path of this task's file.
     """
 
     def __init__(self, ranks: Ranks, path: str, options: Options) -> None:
@@ -45,11 +45,11 @@ class ChunkFiles:
 
     @property
     def chunk_bytes(self) -> int:
-        """Of this task."""
+        """Return the bytes of this task's chunk."""
         return (self._last - self._first) * self._shape[2] * VALUE_BYTES
 
     def offset(self, number: int) -> int:
-        """Of the chunk of bin `number` in `path`, bytes."""
+        """Return the offset in `path` of the chunk of bin `number`, in bytes."""
         rows = number * self._shape[1] + (self._first if self._shared else 0)
         return rows * self._shape[2] * VALUE_BYTES
 
@@ -96,7 +96,7 @@ class ChunkFiles:
             self._array.write(chunk, selection=self._place(number), method=METHOD)
 
     def read(self, number: int, chunk: Values) -> None:
-        """The same, into `chunk`."""
+        """Read into `chunk`."""
         if self._array is not None:
             self._array.read(selection=self._place(number), out=chunk, method=METHOD)
 

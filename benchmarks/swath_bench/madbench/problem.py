@@ -41,7 +41,7 @@ class Problem:
 
     @property
     def matrix_shape(self) -> tuple[int, int]:
-        """Of one bin."""
+        """Return the shape of the matrix of one bin."""
         return self.pixels, self.pixels
 
     @property
@@ -80,7 +80,7 @@ class Problem:
             yield range(first, min(first + width, self.bins))
 
     def step_flops(self, phase: str, bins: range) -> float:
-        """Of one task, in one step: building a matrix, adding it to D, multiplying it with the inverse of D."""
+        """Return the flops of one task in one step: build a matrix, add it to D, multiply it with the inverse of D."""
         n = self.pixels
         if phase == "W":
             return 2 * n**3 / self.gang_tasks
@@ -88,7 +88,7 @@ class Problem:
 
     @property
     def inverse_flops(self) -> float:
-        """Of one task, at the end of invD."""
+        """Return the flops of one task at the end of invD."""
         return 2 * self.pixels**3 / self.tasks
 
     def pattern(self, task: int, number: int) -> Values:

@@ -13,9 +13,9 @@ BEGUN, COMPUTED, MET, MOVED, RELEASED, ENDED = range(6)
 """The marks of a step: begin; computed; first barrier passed; transferred; second barrier passed; computed."""
 READ_FIRST = "invD"
 HEAD_STEPS = 4
-"""Head positions are kept for this number of steps of that phase: more would be too dense to see, and too many."""
+"""Head positions are kept for this number of steps of the phase `READ_FIRST`: more would be too dense to see."""
 DIGITS = 6
-"""Of seconds: what comes after is noise."""
+"""The digits of seconds that are kept; further digits are noise."""
 
 Steps = list[list[float]]
 
@@ -101,7 +101,7 @@ def _cached(tasks: Sequence[dict[str, Any]]) -> list[float | None]:
 
 
 def cached_part(told: Sequence[tuple[int, int] | None]) -> float | None:
-    """Of all files together, from (bytes in the page cache, bytes) of each task that has a file; None: not known."""
+    """Return the cached part of all files, from (cached bytes, bytes) of each task with a file; None if not known."""
     known = [of_task for of_task in told if of_task is not None]
     size = sum(size for _, size in known)
     return sum(cached for cached, _ in known) / size if size else None

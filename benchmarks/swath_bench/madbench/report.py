@@ -18,7 +18,7 @@ from swath_bench.madbench.summary import ALL, AUTO, PASSES, io_of, sweeps_of, wh
 from swath_bench.madbench.tables import evidence_words
 
 TIMELINE_PHASE = "invD"
-"""Of figure 4."""
+"""The phase that figure 4 shows."""
 PARTS = {"COMP": "compute_seconds", "TIO": "tio_seconds", "LBSTIO": "lbstio_seconds"}
 COLUMNS = ("run", "tasks", "writers", "readers", "total", *(f"{phase} {part}" for phase in PHASES for part in PARTS))
 

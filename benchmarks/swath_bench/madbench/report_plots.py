@@ -30,7 +30,7 @@ TASK_COLORS = ("#2171b5", "#6baed6")
 """Colours of tasks in turn, so that neighbours differ."""
 HEAD_COLOR = "#333333"
 REQUEST_COLORS = {"large": "#2171b5", "medium": "#fd8d3c", "small": "#74c476"}
-"""As `swath.throttle.Decision.requests` names them."""
+"""The colours of request sizes, by their names in `swath.throttle.Decision.requests`."""
 BYTES_IN_GIGABYTE = 1e9
 
 Record = dict[str, Any]
@@ -150,12 +150,12 @@ def _draw_limits(panel: Axes, decided: Sequence[Record], run: Record, color: str
 
 
 def reads_of(run: Record) -> list[Record]:
-    """Return what was decided about reading."""
+    """Return the decisions about reads."""
     return [decision for decision in run["decisions"] if decision["direction"] == "read"]
 
 
 def heads(name: str, runs: Sequence[tuple[int, str, Sequence[tuple[float, float]]]]) -> str:
-    """Figure 2: where the head of the first disk was; of each run index, title, (seconds, byte) from the left."""
+    """Draw figure 2: the head positions of the first disk; for each run: index, title, (seconds, byte) in order."""
     groups: dict[str, svg.Group] = {}
     with _figure(len(runs), legend=False) as (figure, axes):
         for panel, (index, title, points) in zip(axes, runs, strict=True):

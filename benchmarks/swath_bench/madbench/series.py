@@ -11,7 +11,7 @@ SWEET_SPOT = "sweet spot"
 REGIME = "regime change"
 SINGLE_DISK = "16 tasks, single disk"
 TASKS = {"xeon-eide": 4}
-"""As in table 4 of the paper; 16 on all others."""
+"""The numbers of tasks in table 4 of the paper; all other disks have `TASKS_OTHERWISE`."""
 TASKS_OTHERWISE = 16
 REGIMES = (("p690-scsi", "ssd"), ("ssd", "p690-scsi"), ("p690-raid5", "ssd"), ("ssd", "p690-raid5"))
 

@@ -52,7 +52,7 @@ def io_of(phase: dict[str, Any]) -> float:
 
 
 def where_of(run: RunRecord) -> str:
-    """Return the place of a run: whether disk, time, or page cache were real."""
+    """Return the place of a run: real or modelled disk, time, and page cache."""
     if run["disk"] is None:
         return "this folder"
     switched = "" if run["switch_to"] is None else f", {run['switch_to']} from W on"

@@ -20,7 +20,7 @@ RunRecord = dict[str, Any]
 
 
 def show(console: Console, result: dict[str, Any]) -> None:
-    """All tables, what they mean, and the sentences of the summary."""
+    """Print all tables, their explanations, and the sentences of the summary."""
     keys = ("group", "disk", "switch_to", "cache", "tasks", "mode")
     for _, group in itertools.groupby(result["runs"], key=lambda run: [run[key] for key in keys]):
         _show_runs(console, list(group))

@@ -29,7 +29,7 @@ class Work(Protocol):
         ...
 
     def chunk(self, number: int) -> Values:
-        """This task's rows of the matrix of bin `number`: what dSdC writes."""
+        """Return this task's rows of the matrix of bin `number`, which dSdC writes."""
         ...
 
     def add_to_data_correlation(self, bins: range, chunks: list[Values]) -> None:
@@ -71,16 +71,16 @@ class Sleeping:
         return self._problem.pattern(self._rank, number)
 
     def add_to_data_correlation(self, bins: range, chunks: list[Values]) -> None:
-        """Nothing."""
+        """Do nothing: only the I/O is measured."""
 
     def invert(self) -> None:
-        """Nothing."""
+        """Do nothing: only the I/O is measured."""
 
     def multiply(self, bins: range, chunks: list[Values]) -> None:
-        """Nothing."""
+        """Do nothing: only the I/O is measured."""
 
     def finish(self) -> dict[str, Any]:
-        """Nothing."""
+        """Do nothing: only the I/O is measured."""
         return {}
 
 

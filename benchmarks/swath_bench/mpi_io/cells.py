@@ -69,23 +69,23 @@ CASES: dict[str, Case] = {
 }
 DEFAULT_CASES = tuple(name for name, case in CASES.items() if not case.call_bytes)
 CALLS_MAX = 2000
-"""Of a rank in one repetition of a case that is measured by the call."""
+"""The largest number of calls of a rank in one repetition of a case that is measured by the call."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """What is measured, and how often.
+    """The options of the benchmark.
 
     Attributes:
         ranks: numbers of ranks, one after the other.
         bytes: bytes that are moved, or bytes of the file if fewer are moved; BTIO moves whole dumps of this size.
         repetitions: repetitions of a process, after one that is not counted.
-        rounds: how often everything is run anew, with and without the drop-in in turn.
+        rounds: how often everything is repeated, with and without the drop-in in turn.
         cases: names from CASES.
         directions: names from DIRECTIONS.
         limit_seconds: a process that takes longer is ended.
         busy: whether a loop on each core takes the processor from the ranks.
-        mpicc: the compiler of the measured MPI; None: that of this Python's environment.
+        mpicc: the compiler of the measured MPI; None for that of this Python's environment.
     """
 
     ranks: tuple[int, ...] = (2, 4)

@@ -17,7 +17,7 @@ class Asked:
         direction: "read" or "write".
         useful_bytes: bytes of all ranks' regions.
         synced: whether every write was followed by a sync.
-        keep_extremes: whether the highest and the lowest count; they are dropped only if there are three.
+        keep_extremes: whether the highest and the lowest repetition count; they are dropped only if there are three.
     """
 
     direction: str

@@ -156,7 +156,7 @@ class MpiContender:
         self._file.Sync()
 
     def predicted_seconds(self) -> float | None:
-        """Nothing."""
+        """Return None: there is no prediction."""
         return None
 
     def chosen(self) -> str | None:

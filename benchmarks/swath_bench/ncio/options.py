@@ -52,10 +52,10 @@ class Options:
         together: whether ranks wait for each other before every operation, outside of its time; else only before the
             first of those that are repeated within one repetition.
         repetitions: number of counted repetitions, each with every contender.
-        keep_extremes: whether the highest and the lowest count.
+        keep_extremes: whether the highest and the lowest repetition count.
         pause: seconds before every operation.
         limit_seconds: longest time of one operation of a contender; a slower one is not repeated.
-        syncs: number of writes with a sync each, compared with one sync for all; 0: that is not measured.
+        syncs: number of writes with a sync each, compared with one sync for all; 0 to skip this measurement.
         peers: "mpi" and names of other environments.
         store: a Ceph pool, `rados:POOL[?conf=…&id=…]`, that holds the files; empty: they are in a folder. `for_store`
             has the defaults of both.
@@ -213,7 +213,7 @@ def quick_options() -> Options:
 
 
 def needs(options: Options) -> dict[str, int]:
-    """Bytes of disk and memory that it takes: the largest file, in the page cache too, and what all ranks hold.
+    """Return the needed bytes of disk and memory: the largest file, also in the page cache, and all ranks' buffers.
 
     A pool's disks are not checked: a full one reports an error.
     """

@@ -32,8 +32,8 @@ class Pattern:
     Attributes:
         ranks: number of ranks.
         count: regions of each rank.
-        region_bytes: of each region, a multiple of 8.
-        spacing_bytes: between regions where noncontiguous, a multiple of 8.
+        region_bytes: bytes of each region, a multiple of 8.
+        spacing_bytes: bytes between regions if noncontiguous, a multiple of 8.
         case: "c-c", "nc-c", "c-nc" or "nc-nc": memory first, then file.
     """
 
@@ -55,12 +55,12 @@ class Pattern:
 
     @property
     def memory_noncontiguous(self) -> bool:
-        """Whether a rank's regions really lie apart in memory: not where the spacing is 0."""
+        """Whether a rank's regions are noncontiguous in memory; with a spacing of 0 they are not."""
         return self.memory_spaced and self.spacing_bytes > 0 and self.count > 1
 
     @property
     def file_noncontiguous(self) -> bool:
-        """Whether a rank's regions really lie apart in the file: without spacing, where other ranks' lie between."""
+        """Whether a rank's regions are noncontiguous in the file: spacing, or other ranks' regions, lie between."""
         return self.file_spaced and (self.spacing_bytes > 0 or self.ranks > 1) and self.count > 1
 
     @property
@@ -75,7 +75,7 @@ class Pattern:
 
     @property
     def file_bytes(self) -> int:
-        """Of the whole file."""
+        """Bytes of the whole file."""
         return self.file_shape[0] * self.file_shape[1] * VALUE_BYTES
 
     @property
@@ -85,12 +85,12 @@ class Pattern:
 
     @property
     def memory_bytes(self) -> int:
-        """Of one rank."""
+        """Bytes of one rank's memory."""
         return self.memory_shape[0] * self.memory_shape[1] * VALUE_BYTES
 
     @property
     def bytes(self) -> int:
-        """Of the regions of all ranks: what is moved usefully."""
+        """Bytes of the regions of all ranks: the useful bytes."""
         return self.ranks * self.count * self.region_bytes
 
     def first_element(self, rank: int) -> int:

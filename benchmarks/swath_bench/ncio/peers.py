@@ -30,7 +30,7 @@ class Run:
 
     Attributes:
         peer: its environment, and its program.
-        contenders: names, which tell the program what to do.
+        contenders: names of contenders that the program measures.
         settings: its environment variables.
         mpi: whether each rank is a process.
     """
@@ -72,7 +72,7 @@ def measure(
         names: names from `NAMES`.
         ranks: number of ranks.
         cells: as in the JSON of `swath bench ncio`; "contenders" is ignored.
-        options: as there.
+        options: as in the same JSON.
         folder: folder of the stores, which are removed again.
 
     Returns:

@@ -60,7 +60,7 @@ class Point:
 
     @property
     def mark(self) -> svg.Mark:
-        """What the marker carries."""
+        """Return the attributes of the marker."""
         data: dict[str, object] = {"cell": self.cell, "x": self.x, "y": self.y}
         words = f"{self.contender}: {self.y:.4g} at {self.x:.4g}"
         if self.low is not None and self.high is not None:
@@ -97,7 +97,7 @@ def styles(contenders: Mapping[str, Mapping[str, Any]]) -> dict[str, Style]:
 def sweep_plot(
     name: str, sweep: str, series: Mapping[str, Mapping[str, Sequence[Point]]], drawn: dict[str, Style]
 ) -> str:
-    """Bandwidth over what a sweep varies: a panel for each case, all on one scale.
+    """Draw bandwidth over the varied quantity of a sweep: a panel for each case, all on one scale.
 
     `series` goes from the case to the contender to its points. The counterpart of figures 4, 5 and 6 of Ching et al.,
     2006. Both axes are logarithmic; on that of the spacing the first step, from 0, is linear.

@@ -76,7 +76,7 @@ class Turn:
         operation: moves the regions once.
         inner: number of operations in one repetition.
         repetitions: the counted ones.
-        active: whether it is (still) measured here.
+        active: whether it is still measured here.
     """
 
     name: str
@@ -344,7 +344,7 @@ def check_image(ranks: Ranks, file: AnyFile, pattern: Pattern, stamp: int, who: 
 
 
 def _seconds_to(mark: int, of_ranks: list[tuple[float, ...]]) -> float:
-    """From the first rank's start to the last rank's `mark`."""
+    """Return the seconds from the first rank's start to the last rank's `mark`."""
     return max(marks[mark] for marks in of_ranks) - min(marks[0] for marks in of_ranks)
 
 

@@ -24,7 +24,7 @@ Uncached: the files are in a pool; there is no page cache between, neither warm 
 they have cached.
 An answered write is on the medium of all replicas: a sync looks whether the file is still there."""
 WORST_SHOWN = 5
-"""Of each group, the cells that are named; the JSON has all."""
+"""The number of cells that are named of each group; the JSON has all."""
 VARIED = {"count": ("region count", "region_count"), "size": ("region bytes", "region_bytes")}
 VARIED["spacing"] = ("spacing bytes", "spacing_bytes")
 

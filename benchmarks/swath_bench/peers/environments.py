@@ -28,7 +28,7 @@ class EnvironmentFailedError(Error):
 
 @dataclasses.dataclass(frozen=True)
 class Environment:
-    """What is installed.
+    """An environment of Python, and its installed packages.
 
     Attributes:
         name: name of its folder.

@@ -26,7 +26,7 @@ class Options:
 
     Attributes:
         inputs: "small", "medium", "dimer", or paths of XYZ files.
-        basis: as PySCF names it.
+        basis: the basis, by its name in PySCF.
         ranks: number of ranks.
         integrals: modes of the application.
         shares: for "balanced": percents of the integrals' bytes that are kept on disk, or "auto".

@@ -16,7 +16,7 @@ BACKGROUND = (
 )
 """Figures of balanced integrals in each iteration that are added up."""
 RANK, KIND, BEGIN, SECONDS, BYTES = range(5)
-"""Of an event."""
+"""The indices of the fields of an event."""
 SIZES = (("size < 4K", 1 << 12), ("4K ≤ size < 64K", 1 << 16), ("64K ≤ size < 256K", 1 << 18), ("256K ≤ size", None))
 """Classes of table 3, and where each ends."""
 
@@ -36,7 +36,7 @@ def summarise(result: Record) -> Record:
 
 
 def versions_of(runs: Sequence[Record], summaries: Sequence[Record]) -> list[Record]:
-    """Figure 2: for each input, number of ranks and disk, all runs compared with the one with stored integrals."""
+    """Return figure 2: for each input, number of ranks and disk, all runs compared with that of stored integrals."""
     places: dict[tuple[Any, ...], list[Record]] = {}
     for run, found in zip(runs, summaries, strict=True):
         io = found["operations"][-1]

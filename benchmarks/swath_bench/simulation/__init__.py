@@ -1,4 +1,4 @@
-"""What a simulation writes from C through the installed library: Swath beside gathering, parallel HDF5 and PnetCDF.
+"""Dumps of a simulation in C by the installed library: Swath beside gathering, parallel HDF5 and PnetCDF.
 
 Every contender is one program of C in `program/`, compiled for the MPI of an installed Swath (`--prefixes`). All of
 them write the same variables of the same blocks. `cases` has the cases and contenders, `compiling` makes the programs,

@@ -18,14 +18,14 @@ DUMPED = 24
 
 @dataclasses.dataclass(frozen=True)
 class Contender:
-    """A program and what it is asked for.
+    """A program and its settings.
 
     Attributes:
         source: the file in `program/`.
         packages: names for pkg-config, of which one is for the MPI; none: Swath, by its `swath-config`.
-        format: of Swath's options.
-        suffix: of its file.
-        uses_mpi_io: whether the MPI moves the bytes: Open MPI has two libraries for that.
+        format: the format, as in Swath's options.
+        suffix: the suffix of its file.
+        uses_mpi_io: whether it uses MPI-IO: Open MPI has two libraries for that.
     """
 
     source: str
@@ -65,7 +65,7 @@ class Options:
         bytes: bytes of all variables of a dump; the CYCLIC(1) read is of a quarter of them.
         variables: number of gathered variables.
         cases: names of `CASES`.
-        prefixes: where Swath is installed for an MPI each; none: the one beside this Python.
+        prefixes: installations of Swath, one for each MPI; if empty, the one of this Python's environment.
         rounds: how often every contender is run, in turn.
         repetitions: counted reads of a round of the CYCLIC(1) read.
         limit_seconds: a program that takes longer is ended.
@@ -116,5 +116,5 @@ def quick_options() -> Options:
 
 
 def needs(options: Options) -> dict[str, int]:
-    """Return the needed bytes of disk and memory: one file, the variables, and what libraries buffer."""
+    """Return the needed bytes of disk and memory: one file, the variables, and the buffers of libraries."""
     return {"disk": 2 * options.bytes + 64 * MIB, "memory": 4 * options.bytes + 512 * MIB}

@@ -1,4 +1,4 @@
-"""Checks of what the programs wrote: all variables, read by h5py or netCDF4, never by Swath."""
+"""Checks the files of the programs: h5py or netCDF4 reads all variables, never Swath."""
 
 from __future__ import annotations
 

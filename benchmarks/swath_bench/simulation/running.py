@@ -1,4 +1,4 @@
-"""Starting the programs, all contenders of a case in turn, and checking what they wrote."""
+"""Starts the programs, all contenders of a case in turn, and checks their files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from swath_bench.simulation.compiling import Installed, NotBuiltError, compiled,
 
 SAID_MAX = 600
 OPEN_MPI_IO = ("ompio", "romio321")
-"""What moves the bytes of MPI-IO in Open MPI: each is a contender."""
+"""The MPI-IO libraries of Open MPI; each is a contender."""
 
 
 def measure(options: Options, folder: str, keep: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
@@ -73,7 +73,7 @@ def _is_swath(who: str) -> bool:
 def _built(
     who: str, contender: Contender, installed: Installed, folder: str
 ) -> tuple[list[tuple[str, list[str], dict[str, str]]], str]:
-    """Return name, program and settings of a contender, and why there is none; several may have the same program."""
+    """Return (name, program, settings) for each contender of this kind, or the reason why there is none."""
     if not contender.source:
         return [(who, [sys.executable, "-m", "mpi4py", "-m", "swath_bench.simulation.cyclic_read"], {})], ""
     try:

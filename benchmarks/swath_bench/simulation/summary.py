@@ -9,13 +9,13 @@ from swath_bench.measure import summary
 from swath_bench.simulation.cases import CYCLIC_READ, DUMP, GATHERED
 
 GATHERING_WANTED = 5.0
-"""Of the case gathered: how many times as long the gathering takes."""
+"""The goal for the case gathered: gathering takes this many times as long as Swath."""
 SLACK = 1.0
-"""Of the other cases: how long Swath may take in the fastest peer's time."""
+"""The goal for the other cases: the fastest peer's time divided by Swath's, at least."""
 
 
 def summarise(result: dict[str, Any]) -> dict[str, Any]:
-    """Return for each cell the medians, and each goal with what was reached."""
+    """Return the medians of each cell, and the result for each goal."""
     cells = [_cell(cell) for cell in result["cells"]]
     return {
         "cells": cells,
@@ -37,7 +37,7 @@ def _cell(cell: dict[str, Any]) -> dict[str, Any]:
 
 
 def _goals(case: str, contenders: dict[str, dict[str, float]]) -> list[dict[str, Any]]:
-    """Return "who" beside "whom": `ratio` is whom's time divided by who's, which is wanted to be at least `wanted`."""
+    """Return the goals. "who" is compared with "whom": `ratio` is whom's time divided by who's, at least `wanted`."""
     ours = [who for who in contenders if who.startswith("Swath")]
     peers = {who: one["median"] for who, one in contenders.items() if who not in ours}
     pairs: list[tuple[str, str, float | None]] = []

@@ -1,4 +1,4 @@
-"""The tables: seconds of all contenders, and each goal beside what was reached."""
+"""The tables: seconds of all contenders, and the goals with their results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from swath_bench.simulation.cases import CYCLIC_READ, DUMPED, GATHERED
 
 
 def show(console: Console, result: dict[str, Any]) -> None:
-    """Print a table of each case and MPI, and what is missing."""
+    """Print a table for each case and MPI, and the missing contenders."""
     options, summary = result["options"], result["summary"]
     console.print(Text(f"A simulation's files, written from C: {options['ranks']} ranks", style="bold"))
     for cell, measured in zip(summary["cells"], result["cells"], strict=True):

@@ -73,7 +73,7 @@ def run(
     Args:
         contender: who.
         made: its environment.
-        store: what is read.
+        store: the store that is read.
         repetitions: number of counted repetitions.
         folder: for the program's own files.
     """

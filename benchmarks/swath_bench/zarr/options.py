@@ -25,7 +25,7 @@ class Options:
         bytes: bytes of the array without compression, rounded down to whole chunks.
         chunk: elements of a chunk along each of the two dimensions.
         stores: kinds of stores.
-        patterns: what is read.
+        patterns: the access patterns.
         caches: the store in the page cache before each read, or out of it.
         peers: names of environments.
         rounds: how often all programs are run, one after the other.
@@ -74,7 +74,7 @@ class Options:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Of the array, in elements."""
+        """Return the shape of the array, in elements."""
         rows, columns = self.grid
         return rows * self.chunk, columns * self.chunk
 
@@ -85,7 +85,7 @@ def quick_options() -> Options:
 
 
 def needs(options: Options) -> dict[str, int]:
-    """Bytes of disk and memory that it takes: the array and one store; both in the page cache, and what is read."""
+    """Return the needed bytes of disk and memory: the array and one store; both in the page cache, and the result."""
     return {"disk": 2 * options.bytes + MIB, "memory": 4 * options.bytes + 512 * MIB}
 
 

@@ -46,14 +46,14 @@ class Store:
 
     Attributes:
         kind: one of `options.STORES`.
-        path: of its folder.
+        path: the path of its folder.
         array: the file with the values that it holds, .npy.
-        shape: elements.
-        chunks: elements of a chunk.
-        shards: elements of a shard, None where each chunk is a file.
-        files: how many.
-        stored_bytes: of all files.
-        cells: what is read of it: "store", "pattern", "cache", "bytes" of the elements, "selections".
+        shape: its shape, in elements.
+        chunks: the shape of a chunk.
+        shards: the shape of a shard; None if each chunk is a file.
+        files: the number of files.
+        stored_bytes: the bytes of all files.
+        cells: the reads of it: "store", "pattern", "cache", "bytes" of the elements, "selections".
     """
 
     kind: str
@@ -107,7 +107,7 @@ def make_store(kind: str, options: Options, array: str, path: str) -> Store:
 
 
 def cells_of(kind: str, options: Options) -> list[dict[str, Any]]:
-    """Return what is read of one store."""
+    """Return the reads of one store."""
     cells = []
     for pattern, cache in itertools.product(options.patterns, options.caches):
         chosen = selections(pattern, options)

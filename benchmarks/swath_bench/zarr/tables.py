@@ -53,7 +53,7 @@ def _swath(cell: dict[str, Any]) -> tuple[str, str]:
 
 
 def _peers(cell: dict[str, Any], families: list[str]) -> list[str]:
-    """Of each family the fastest one's median and range."""
+    """Return the median and range of the fastest contender of each family."""
     told = []
     for family in families:
         own = [entry for entry in cell["contenders"].values() if entry["family"] == family]

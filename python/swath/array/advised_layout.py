@@ -1,4 +1,4 @@
-"""What `create(layout=)` takes of an advice, which is made above arrays."""
+"""The interface of a layout advice that `create(layout=)` needs. A higher layer makes advice."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any, Protocol
 
 
 class AdvisedLayout(Protocol):
-    """What `swath.advise_layout` returns for one array."""
+    """The advice of `swath.advise_layout` for one array."""
 
     @property
     def stripe(self) -> tuple[int, int, int] | None:
-        """Return how a new file in a pool is striped; None: as is usual."""
+        """Return the striping of a new file in a pool; None for the default."""
         raise NotImplementedError
 
     def creation(self, shape: Sequence[int | None], dtype: Any, format: str) -> dict[str, Any]:  # noqa: A002
-        """Return the arguments by which `swath.create` makes the layout; see `LayoutAdvice.creation`."""
+        """Return the arguments of `swath.create` for the layout; see `LayoutAdvice.creation`."""
         raise NotImplementedError

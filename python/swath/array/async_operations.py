@@ -1,4 +1,4 @@
-"""Asynchronous reads and writes, and the futures that a program gets of them."""
+"""Asynchronous reads and writes, and their futures."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class Participants(NamedTuple):
     """Which ranks take part in an asynchronous operation.
 
     Attributes:
-        alone: this rank's alone.
-        loop: the number of the loop of all ranks that it is a step of; 0: of none.
-        is_waited_for: whoever starts it waits for it at once.
+        alone: whether only this rank takes part.
+        loop: the number of the shared loop that the operation is a step of; 0 for none.
+        is_waited_for: whether the caller waits for the operation immediately after it starts it.
     """
 
     alone: bool = False
@@ -47,11 +47,11 @@ ALL_RANKS = Participants()
 
 
 class Future:
-    """What will come of `Array.read_async` or `write_async`.
+    """The future of `Array.read_async` or `write_async`.
 
-    It holds the array, and the memory that is read into or written from. Let go of before its result was asked for, a
-    read of this process alone stops, and nothing is left running; a write comes to its end first, and an error of it is
-    shown as one of an object that comes to its end ("Exception ignored in ...").
+    It keeps the array and the memory of the operation alive. If it is dropped before `result`, a read of one process
+    stops, and nothing is left running; a write of one process is completed first, and Python prints its error
+    ("Exception ignored in ...").
     """
 
     def __init__(self, array: AsyncOperations, request: Request, started: _core.Started, parts: list[Part]) -> None:
@@ -69,7 +69,7 @@ class Future:
 
     @classmethod
     def done_at_once(cls, array: AsyncOperations, request: Request, work: Callable[[], list[Part]]) -> Future:
-        """Return that of an operation that is carried out now, by `work`."""
+        """Return the future of an operation that `work` carries out now."""
         future = cls.__new__(cls)
         future._array, future._request, future._started, future._parts = array, request, None, []
         future._value = future._error = future._counts = None
@@ -87,24 +87,24 @@ class Future:
 
     @property
     def counters(self) -> Counters:
-        """Return what the operation did on this rank, once `result` has returned; before, zeros."""
+        """Return what the operation did on this rank; zeros before `result` has returned."""
         return Counters() if self._counts is None else self._counts.counters()
 
     @property
     def times(self) -> tuple[float, float]:
-        """Return when the operation began and ended, by `time.monotonic`, once `result` has returned; before, zeros."""
+        """Return when the operation began and ended, by `time.monotonic`; zeros before `result` has returned."""
         return self._times
 
     def done(self) -> bool:
-        """Return whether `result` returns, or raises, at once. Local."""
+        """Return whether `result` would return, or raise, without waiting. Local."""
         return self._started is None or self._started.is_done
 
     def result(self) -> Any:
-        """Wait for the operation's end, and return what it has read, or None. Collective where the operation is.
+        """Wait for the end of the operation, and return the elements read, or None. Collective if the operation is.
 
-        A Ctrl-C ends the wait, not the operation; then it can be called again, or the future let go of.
+        Ctrl-C ends the wait, but not the operation: call `result` again, or drop the future.
 
-        Raises what `Array.read` or `write` would have raised; called again, the same.
+        Raises the same errors as `Array.read` or `write`. Further calls return or raise the same again.
         """
         started = self._started
         if started is not None:
@@ -114,7 +114,7 @@ class Future:
         return self._value
 
     def _finish(self, started: _core.Started) -> None:
-        """Wait; of all threads that do, the first takes what has come of it."""
+        """Wait for the operation. If several threads wait, the first one stores the result."""
         asked = time.monotonic()
         try:
             done = started.wait()
@@ -135,7 +135,7 @@ class Future:
         self._times = began, ended = started.times
         waited = max(min(returned, ended) - max(asked, began), 0.0)
         counts = OperationCounts(done.method, done.counters, returned - asked, max(ended - began - waited, 0.0))
-        if self._is_waited_for:  # before this was called
+        if self._is_waited_for:  # before `result` was called
             counts = counts._replace(waited_seconds=ended - began, hidden_seconds=0.0)
         self._counts = counts
         self._array._note(self._request, done, counts)
@@ -152,21 +152,21 @@ class Future:
         return parts if isinstance(self._request.distribution, Boxes) else parts[0]
 
     def _cancel(self) -> None:
-        """Stop it where no other rank takes part, and wait for its end; what comes of it is not wanted."""
+        """Stop an operation of this rank alone, wait for its end, and discard its result."""
         started, self._started = self._started, None
         self._parts = []
         if started is not None:
             started.cancel()
 
     def _abandon(self) -> None:
-        """Of one that other ranks take part in: it comes to its end when they do, in memory of its own."""
+        """Discard the result of a shared operation. It ends when the other ranks do; until then it keeps its memory."""
         started, self._started = self._started, None
         self._parts = []
         if started is not None:
             started.abandon()
 
     def _end_with_the_program(self) -> None:
-        """Let nothing of this rank alone be under way when the interpreter ends: stop a read, finish a write."""
+        """At the end of the interpreter, end an operation of this rank alone: stop a read, finish a write."""
         if self._started is None or self._started.is_done:
             return
         if not self._started.is_alone:
@@ -189,26 +189,26 @@ class Future:
 
 _futures: weakref.WeakSet[Future] = weakref.WeakSet()
 _of_ranks: weakref.WeakValueDictionary[int, AsyncOperations] = weakref.WeakValueDictionary()
-"""Arrays that ranks share, and have done something with in the background."""
+"""Arrays on which ranks have started asynchronous operations together."""
 
 
 def note_of_ranks(array: AsyncOperations) -> None:
-    """Take note of an array that ranks use in the background."""
+    """Register an array on which ranks start asynchronous operations together."""
     _of_ranks[id(array)] = array
 
 
 @atexit.register
 def _end_with_the_program() -> None:
     for future in list(_futures):
-        with contextlib.suppress(Exception):  # nobody can be told any more
+        with contextlib.suppress(Exception):  # the program has ended: no caller gets the error
             future._end_with_the_program()
     for array in list(_of_ranks.values()):
-        array._core.outlive_interpreter()  # other ranks may come to it, or hear that this one has ended
+        array._core.outlive_interpreter()  # other ranks may still need it, or must learn that this one has ended
     _core.end_calls()
 
 
 class AsyncOperations:
-    """What an open array does in the background: `read_async` and `write_async`."""
+    """The asynchronous operations of an open array: `read_async` and `write_async`."""
 
     dtype: np.dtype[Any]
     path: str
@@ -220,7 +220,7 @@ class AsyncOperations:
 
         @property
         def counters(self) -> Counters:
-            """Return those of the last operation."""
+            """Return the counters of the last operation."""
 
         def _operation(self, request: Request, *, alone: bool = False) -> Operation: ...
         def _memory_to_read(self, request: Request, out: Any, operation: Operation) -> list[Part]: ...
@@ -241,13 +241,13 @@ class AsyncOperations:
         rank: int | None = None,
         tuning: Mapping[str, int] | None = None,
     ) -> Future:
-        """Begin to read, and return at once: `read_async(...).result()` is `read(...)`. Collective as `read` is.
+        """Start a read, and return its future: `read_async(...).result()` is `read(...)`. Collective if `read` is.
 
-        Any number of operations may be under way. They are carried out one after another, in the order in which they
-        were asked for, by one thread of the array's; with a communicator on one of its own. They take effect in the
-        order of all calls: a write waits for the operations called before it, and those called after it wait for it.
-        `close`, `sync` and `append` wait for all of them. What needs the format's own library is read before this
-        returns, and where MPI allows no second thread ranks read when they ask for the result.
+        Any number of operations may be under way. One thread of the array carries them out one after another, in the
+        order of the calls; with a communicator, it uses a communicator of its own. They take effect in the order of all
+        calls: a write waits for the operations called before it, and those called after it wait for it. `close`, `sync`
+        and `append` wait for all of them. An array that needs the format's own library is read before this returns. If
+        MPI allows no second thread, ranks read when they ask for the result.
 
         Args:
             distribution: see `read`.
@@ -258,8 +258,8 @@ class AsyncOperations:
             tuning: see `read`.
 
         Raises:
-            ArgumentError: without a communicator, what `read` raises before anything is read. All else, and with a
-                communicator that too, is raised by the future's `result`, on all ranks alike.
+            ArgumentError: as `read` raises it, but only without a communicator. The future's `result` raises all other
+                errors; with a communicator it raises all errors, on all ranks.
         """
         return self._start_to_read(Request("read", distribution, selection, method, rank, tuning), ALL_RANKS, out)
 
@@ -273,10 +273,10 @@ class AsyncOperations:
         rank: int | None = None,
         tuning: Mapping[str, int] | None = None,
     ) -> Future:
-        """Begin to write, and return at once, as `read_async` does; `values` must not change before it is done.
+        """Start a write, and return its future, as `read_async` does. Do not change `values` before the write is done.
 
-        `writer` copies what it is given. What takes places in the file first (coded chunks of HDF5, chunks that are not
-        allocated yet), or needs the format's own library, is written before this returns.
+        (`writer` copies its values instead.) Some writes are done before this returns: those that allocate chunks in
+        the file first (coded chunks of HDF5, absent chunks), and those that need the format's own library.
 
         Args:
             values: see `write`.
@@ -298,13 +298,13 @@ class AsyncOperations:
         at_once: Callable[[], list[Part]],
         participants: Participants = ALL_RANKS,
     ) -> Future:
-        """Begin what is requested, or do it now where it may not run in the background. Collective, unless alone."""
+        """Start the requested operation, or carry it out now if it cannot be asynchronous. Collective, unless alone."""
         is_alone = participants.alone or self._ranks.size == 1
         if not self._core.may_run_in_background(request.direction) or (
             request.direction == "write" and self._stored.has_absent_chunks
         ):
             if participants.loop and not is_alone:
-                # Is everybody there?
+                # Check that all ranks are at this step.
                 self._core.start_comparing(participants.loop, request.direction, (), is_waited_for=True).wait()
             return Future.done_at_once(self, request, at_once)
         if is_alone:
@@ -328,12 +328,12 @@ class AsyncOperations:
         return future
 
     def _start_to_read(self, request: Request, participants: Participants, out: Part | None = None) -> Future:
-        """Begin to read a step of a loop; `out` is memory for it, or None."""
+        """Start the read of a step of a loop, into the memory `out` if given."""
         read = functools.partial(self._memory_to_read, request, out)
         return self._start(request, read, lambda: self._read(request, out, alone=participants.alone), participants)
 
     def _start_to_write(self, request: Request, values: Any, participants: Participants = ALL_RANKS) -> Future:
-        """Begin to write: see `write_async`."""
+        """Start a write; see `write_async`."""
 
         def write() -> list[Part]:
             self._write(request, values)

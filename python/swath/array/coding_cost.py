@@ -1,4 +1,4 @@
-"""What coding chunks costs, measured on elements as they are: data and levels of codecs differ by a factor of ten."""
+"""Measures the cost of codecs on the array's own elements: data and codec levels change it by a factor of ten."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from swath.files.layouts import codec_tuples
 from swath.formats.description import Codec, CodedLayout
 
 CHUNK_BYTES = 256 << 10
-"""Elements are coded in chunks of at most so many bytes: longer ones cost the same a byte, and take longer."""
+"""The largest chunk that is measured, in bytes. Larger ones cost the same per byte, but take longer."""
 READ_BYTES = 16 << 20
-"""So much of a source is decoded for one box, if its chunks are not larger."""
+"""Bytes of a source that may be decoded for one box; a single larger chunk is decoded, too."""
 SECONDS_MAX = 0.05
 MEASURED_BYTES_MIN = 4 << 20
-"""A smaller array is read or written before its elements have been measured."""
+"""Smaller arrays are not measured: the measurement takes longer than the operation."""
 SAMPLES = 3
-"""Boxes of an array that are coded: at its beginning, its middle and its end."""
+"""The number of measured boxes: at the beginning, the middle and the end of the array."""
 
 
 @dataclasses.dataclass(frozen=True)
 class CodingCost:
-    """Processor seconds of one core for a byte of elements, and what the codecs make of them.
+    """The cost of codecs in processor seconds of one core per byte of elements, and their compression ratio.
 
     Attributes:
-        ratio: bytes of elements to stored bytes.
-        decode, encode: seconds a byte of elements; None where they were not measured: the profile's.
+        ratio: bytes of elements divided by stored bytes.
+        decode, encode: seconds per byte of elements; None if they were not measured: use the profile's.
     """
 
     ratio: float
@@ -42,7 +42,7 @@ class CodingCost:
 
     @property
     def seconds(self) -> tuple[float, float] | None:
-        """Return the seconds a byte of decoding and of encoding; None where they were not measured."""
+        """Return the seconds per byte of decoding and of encoding; None if they were not measured."""
         return None if self.decode is None or self.encode is None else (self.decode, self.encode)
 
 
@@ -52,12 +52,12 @@ def measured(
     """Return what these codecs cost for these elements.
 
     Args:
-        codecs: in the order of encoding.
+        codecs: the codecs in the order of encoding.
         samples: packed arrays of elements, none empty.
-        chunk_bytes: of the chunks that the elements are, or will be, stored in.
+        chunk_bytes: the bytes of the chunks in which the elements are, or will be, stored.
 
     Raises:
-        UnsupportedError: a codec that this build has not.
+        UnsupportedError: this build lacks a codec.
     """
     encode: list[float] = []
     decode: list[float] = []
@@ -74,11 +74,11 @@ def measured(
 
 
 def boxes_of(source: Any, chunk: Sequence[int] | None = None) -> list[npt.NDArray[Any]]:
-    """Return a few boxes of an ndarray or an open array as they lie in chunks: whole chunks, or their first part.
+    """Return a few boxes of an ndarray or an open array: whole chunks, or their first parts.
 
     Args:
-        source: none of whose dimensions is empty.
-        chunk: elements along each dimension; by default of the source's own chunks, or all of it where it has none.
+        source: an array with no empty dimension.
+        chunk: the chunk's elements along each dimension; by default those of the source, or all if it has no chunks.
     """
     of_source = source.chunks if isinstance(source, Array) and source.chunks is not None else (1,) * source.ndim
     unit = [min(c, n) for c, n in zip(chunk or _own_chunk(source), source.shape, strict=True)]
@@ -98,9 +98,9 @@ def _own_chunk(source: Any) -> Sequence[int]:
 
 
 def _first_part(unit: Sequence[int], of_source: Sequence[int], itemsize: int) -> list[int]:
-    """Return the extents of the first bytes of a chunk, for which not too many chunks of the source are decoded."""
+    """Return the extents of the first part of a chunk, small enough that few chunks of the source are decoded."""
     lengths = list(unit)
-    for d in range(len(lengths)):  # from the slowest
+    for d in range(len(lengths)):  # from the slowest dimension
         while lengths[d] > 1 and (
             math.prod(lengths) * itemsize > CHUNK_BYTES or _touched(lengths, of_source) * itemsize > READ_BYTES
         ):
@@ -109,14 +109,14 @@ def _first_part(unit: Sequence[int], of_source: Sequence[int], itemsize: int) ->
 
 
 def _touched(lengths: Sequence[int], of_source: Sequence[int]) -> int:
-    """Return the elements of the source's chunks that such a box has elements of."""
+    """Return the number of elements in the source's chunks that such a box touches."""
     return math.prod(-(-n // c) * c for n, c in zip(lengths, of_source, strict=True))
 
 
 def of_array(array: Array) -> CodingCost | None:
-    """Return what its own codecs cost for some of its elements, which are read.
+    """Return what the codecs of an array cost for some of its elements, which are read.
 
-    None where it has no codecs of ours, or is too small for it to matter.
+    Returns None if it has no codecs of the core, or is too small to matter.
     """
     layout = array._description.layout
     if not isinstance(layout, CodedLayout) or not layout.codecs or array.nbytes < MEASURED_BYTES_MIN:

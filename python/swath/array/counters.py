@@ -1,4 +1,4 @@
-"""Counters: what an operation really did."""
+"""Counters of what an operation did."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from swath import _core
 
 @dataclasses.dataclass(frozen=True)
 class IoAmounts:
-    """What a plan predicts and an operation counts. Sizes in bytes. The names are the core's (core/base/counters.h).
+    """Amounts that a plan predicts and an operation counts, in bytes. The core names them (core/base/counters.h).
 
-    `decoded_bytes` are those of the chunks decoded, each counted whole.
+    `decoded_bytes` counts whole decoded chunks.
     """
 
     read_requests: int = 0
@@ -39,13 +39,13 @@ class IoAmounts:
 
 @dataclasses.dataclass(frozen=True)
 class Counters(IoAmounts):
-    """What one operation really did on this rank, counted where it happened. Sizes in bytes, times in seconds.
+    """What one operation did on this rank, as counted. Sizes are in bytes, times in seconds.
 
     `token_seconds` is how long this rank's stream waited for its turn at the file's target, in `token_waits` waits.
 
-    `waited_seconds` is how long the program waited for it, and `hidden_seconds` how long it went on while the program
-    did something else: of a plain read or write nothing is hidden. It is waiting that is counted, never how long it
-    took to ask for the operation. After a loop (`Array.blocks`, `iterate`, `writer`) all of them are the loop's sums.
+    `waited_seconds` is how long the program waited for the operation. `hidden_seconds` is how long the operation ran
+    while the program did something else; for a plain read or write it is 0. The time to start an operation is in
+    neither. After a loop (`Array.blocks`, `iterate`, `writer`) all counters are sums over the loop.
     """
 
     token_waits: int = 0
@@ -58,17 +58,17 @@ class Counters(IoAmounts):
     method: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return them as plain data, for JSON."""
+        """Return the counters as plain data, for JSON."""
         return {"method": self.method, **dataclasses.asdict(self)}
 
     @classmethod
     def of(cls, method: str, counted: _core.Counters, waiting: tuple[float, float] | None = None) -> Counters:
-        """Return the counters of the core as Counters, for an operation by `method`.
+        """Make Counters from the counters of the core.
 
         Args:
-            method: its name.
-            counted: by the core.
-            waiting: the seconds waited and hidden; None: all of it was waited for.
+            method: the name of the method.
+            counted: the counters of the core.
+            waiting: the seconds waited and hidden; None if the program waited all the time.
         """
         waited, hidden = (counted.total_seconds, 0.0) if waiting is None else waiting
         amounts = {name: getattr(counted, name) for name in COUNTED}
@@ -77,15 +77,15 @@ class Counters(IoAmounts):
 
 WAITING = ("waited_seconds", "hidden_seconds")
 COUNTED = tuple(field.name for field in dataclasses.fields(Counters) if field.name not in (*WAITING, "method"))
-"""What the core counts."""
+"""The names of the counters of the core."""
 
 
 class OperationCounts(NamedTuple):
-    """What the core counted of one operation; `counters` makes Counters of it.
+    """The core's counters of one operation; `counters` converts them to Counters.
 
     Attributes:
-        method: its name.
-        counted: by the core.
+        method: the name of the method.
+        counted: the counters of the core.
         waited_seconds: see `Counters`.
         hidden_seconds: see `Counters`.
     """
@@ -101,12 +101,12 @@ class OperationCounts(NamedTuple):
         return self.counted.total_seconds
 
     def counters(self) -> Counters:
-        """Return it as Counters."""
+        """Return Counters of the operation."""
         return Counters.of(self.method, self.counted, (self.waited_seconds, self.hidden_seconds))
 
 
 class Totals:
-    """What the steps of a loop did together: sums; the largest `buffer_bytes`; the method where it is the same."""
+    """The counters of all steps of a loop: sums, but the largest `buffer_bytes`; "several" if the methods differ."""
 
     def __init__(self) -> None:
         self._counted = _core.Counters()
@@ -121,5 +121,5 @@ class Totals:
         self._method = counts.method if self._method in ("", counts.method) else "several"
 
     def counters(self) -> Counters:
-        """Return them as Counters."""
+        """Return Counters of the loop."""
         return Counters.of(self._method, self._counted, (self._waited, self._hidden))

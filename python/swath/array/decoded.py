@@ -1,4 +1,4 @@
-"""An open array whose values are read as what they mean: masked and scaled by its attributes."""
+"""An open array that is read as decoded values: masked and scaled by its attributes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class DecodedFuture:
-    """What will come of `Decoded.read_async`: a `swath.Future` whose result is decoded."""
+    """The future of `Decoded.read_async`: like `swath.Future`, but its result is decoded."""
 
     def __init__(self, stored: Future, decoding: Decoding) -> None:
         self._stored: Future | None = stored
@@ -37,7 +37,7 @@ class DecodedFuture:
 
     @property
     def counters(self) -> Counters:
-        """Return what the operation did on this rank, once `result` has returned; before, zeros."""
+        """Return what the operation did on this rank; zeros before `result` has returned."""
         return self._counters
 
     def done(self) -> bool:
@@ -45,7 +45,7 @@ class DecodedFuture:
         return self._stored is None or self._stored.done()
 
     def result(self) -> Any:
-        """Wait for the values, and return what they mean; again, the same. See `Future.result`."""
+        """Wait for the values, and return them decoded. Further calls return the same. See `Future.result`."""
         if self._stored is not None:
             values = self._stored.result()
             decode = self._decoding.decode
@@ -55,19 +55,20 @@ class DecodedFuture:
 
 
 class Decoded(XarrayNames[tuple[str, ...], Mapping[str, Any]], NumpyProtocol):
-    """A view of an open array: what its stored values mean by CF's attributes, as NumPy masked arrays.
+    """A view of an open array that decodes stored values by the attributes of CF, as NumPy masked arrays.
 
-    Made by `Array.decoded` and `swath.open(..., decode=True)`. `_FillValue`, `missing_value`, `valid_min`, `valid_max`
-    and `valid_range` mask, `scale_factor` and `add_offset` scale, `_Unsigned` = "true" takes the sign away, all as
-    netCDF4-python does it, its dtypes included. An attribute that cannot be used is told of (UserWarning).
+    `Array.decoded` and `swath.open(..., decode=True)` make it. `_FillValue`, `missing_value`, `valid_min`, `valid_max`
+    and `valid_range` mask values, `scale_factor` and `add_offset` scale them, `_Unsigned` = "true" makes them unsigned,
+    as in netCDF4-python, with the same dtypes. An attribute that cannot be used gives a UserWarning.
 
-    It is for reading; values are written as they are stored, by `stored`.
+    It is for reading only; write stored values by `stored`.
 
     Attributes:
         stored: the array itself: its counters, plans, `sync` and so on.
-        dtype: of decoded values, in the machine's byte order.
-        fill_value: of the masked arrays: the stored one, NaN where values are scaled; None where nothing is masked.
-        attributes: those of the array that say something of decoded values.
+        dtype: the dtype of decoded values, in the machine's byte order.
+        fill_value: the fill value of the masked arrays: the stored one, or NaN if values are scaled; None if nothing is
+            masked.
+        attributes: the attributes of the array, without those that decoding uses.
     """
 
     def __init__(self, stored: Array) -> None:
@@ -97,12 +98,12 @@ class Decoded(XarrayNames[tuple[str, ...], Mapping[str, Any]], NumpyProtocol):
 
     @property
     def dimensions(self) -> tuple[str, ...]:
-        """Return their names; () where the file names none."""
+        """Return the names of the dimensions; () if the file has no names."""
         return self.stored.dimensions
 
     @property
     def chunks(self) -> Shape | None:
-        """Return the elements of a chunk along each dimension; None where the array is not stored in chunks."""
+        """Return the elements of a chunk along each dimension; None if the array has no chunks."""
         return self.stored.chunks
 
     def read(
@@ -137,7 +138,7 @@ class Decoded(XarrayNames[tuple[str, ...], Mapping[str, Any]], NumpyProtocol):
         rank: int | None = None,
         tuning: Mapping[str, int] | None = None,
     ) -> DecodedFuture:
-        """Begin to read, and return at once; the future's `result` decodes. Collective as `Array.read_async` is.
+        """Start a read, and return its future, whose `result` decodes. Collective as `Array.read_async` is.
 
         Args:
             distribution: see `Array.read`.
@@ -181,19 +182,19 @@ class Decoded(XarrayNames[tuple[str, ...], Mapping[str, Any]], NumpyProtocol):
         return arrays.iterate(self.stored, distribution, axis, self._settings(prefetch, memory))
 
     def _settings(self, prefetch: Any, memory: Any, order: Any = "C") -> arrays.Settings:
-        # Values and a mask; decoding has what is half scaled besides.
+        # Values and a mask, and a temporary array while values are scaled.
         return arrays.Settings(prefetch, memory, order, self._decoding.decode, 3 * self.dtype.itemsize // 2 + 2)
 
     def __getitem__(self, selection: Any) -> Any:
-        """Read and decode the selected elements; a scalar, or `np.ma.masked`, where no dimension is left. Local."""
+        """Read and decode the selected elements; without a dimension left, a scalar or `np.ma.masked`. Local."""
         values = np.asarray(self.stored[selection])
         decoded = self._decoding.decode(values)
         return decoded[()] if decoded.ndim == 0 else decoded
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
-        """Return all elements, NaN where they are masked.
+        """Return all elements; masked ones are NaN.
 
-        Raises ArgumentError where some are masked and the dtype has no NaN, or no new memory is allowed (copy=False).
+        Raises ArgumentError if some are masked and the dtype has no NaN, or if copy=False forbids new memory.
         """
         decoded = np.ma.asarray(self._all(copy))
         if not np.ma.is_masked(decoded):
@@ -209,7 +210,7 @@ class Decoded(XarrayNames[tuple[str, ...], Mapping[str, Any]], NumpyProtocol):
         self.write(values, selection=selection)
 
     def write(self, *values: Any, **options: Any) -> NoReturn:
-        """Raise ArgumentError: Swath writes stored values."""
+        """Raise ArgumentError: Swath writes stored values only."""
         del values, options
         raise ArgumentError(
             f"write {self.path}: it is open for decoded values, which are only read; write stored ones, by `.stored` "

@@ -1,11 +1,11 @@
-"""What stored values mean by CF's attributes: which are missing, and how the others are scaled. Pure.
+"""Decodes stored values by the attributes of CF: which are missing, and how the others are scaled. Pure.
 
     Decoding.of(np.dtype("i2"), {"_FillValue": np.int16(-1), "scale_factor": np.float32(0.5)}).decode(stored)
 
-It is what netCDF4-python does: `_FillValue`, `missing_value` (one or several), `valid_min`, `valid_max` and
-`valid_range` mask stored values, netCDF's default fill value where the array is filled with it and has no `_FillValue`;
-then the values are multiplied by `scale_factor`, and `add_offset` is added. The dtype is NumPy's for these operations:
-float32 where all are float32, float64 where one is. With `_Unsigned` = "true" stored integers have no sign.
+It follows netCDF4-python. `_FillValue`, `missing_value` (one or several), `valid_min`, `valid_max` and `valid_range`
+mask stored values; so does netCDF's default fill value if the array is filled with it and has no `_FillValue`. Then the
+values are multiplied by `scale_factor`, and `add_offset` is added. The dtype is NumPy's for these operations: float32
+if all operands are float32, float64 if one is. With `_Unsigned` = "true" stored integers have no sign.
 """
 
 from __future__ import annotations
@@ -30,30 +30,30 @@ USED = (
     "add_offset",
     "_Unsigned",
 )
-"""The attributes that decoding uses: they say nothing of decoded values."""
+"""The attributes that decoding uses. They do not apply to decoded values."""
 
 AS_STORED = "as stored; decode=True masks and scales"
-"""What is said of values that mean others by their attributes."""
+"""The text for arrays whose attributes mask or scale values."""
 
 _MASKED_KINDS = "biufcSU"
 
 Scalar = npt.NDArray[Any]
-"""An array of no dimensions."""
+"""An array without dimensions."""
 
 
 @dataclass(frozen=True)
 class Decoding:
-    """How stored values become those that they mean.
+    """How stored values are decoded.
 
     Attributes:
-        counted: the dtype that stored elements are taken for, in the machine's byte order: unsigned where they are.
+        counted: the dtype that stored elements are read as, in the machine's byte order; unsigned with `_Unsigned`.
         missing: the values that are masked, of dtype `counted`.
         valid_min: values below are masked; None for none.
         valid_max: values above are masked; None for none.
-        scale: what values are multiplied by; None for nothing.
-        offset: what is added then; None for nothing.
-        dtype: of decoded values.
-        fill_value: of the masked arrays, of dtype `dtype`.
+        scale: the factor; None for none.
+        offset: the summand that is added then; None for none.
+        dtype: the dtype of decoded values.
+        fill_value: the fill value of the masked arrays, of dtype `dtype`.
     """
 
     counted: np.dtype[Any]
@@ -67,15 +67,15 @@ class Decoding:
 
     @classmethod
     def of(cls, stored: np.dtype[Any], attributes: Mapping[str, Any], fill: Any = None, name: str = "") -> Decoding:
-        """Return how values of dtype `stored` with such attributes are decoded.
+        """Return the decoding of values of dtype `stored` with such attributes.
 
-        Warns (UserWarning) of an attribute that cannot be used, calling the variable `name`, and does without it.
+        Warns (UserWarning) about an attribute that cannot be used, and ignores it.
 
         Args:
-            stored: as in the file.
-            attributes: of the variable.
-            fill: what elements read as that were never stored; None where that is not known.
-            name: of the variable, for warnings.
+            stored: the dtype in the file.
+            attributes: the attributes of the variable.
+            fill: the value of elements that were never stored; None if it is not known.
+            name: the name of the variable, for warnings.
         """
         native = stored.newbyteorder("=")
         if stored.kind not in _MASKED_KINDS:
@@ -92,12 +92,12 @@ class Decoding:
         return cls(known.counted, tuple(missing), low, high, scale, offset, dtype, fill_value)
 
     def decode(self, stored: npt.NDArray[Any]) -> np.ma.MaskedArray[Any, Any]:
-        """Return what stored values mean, as a masked array. It uses up their memory."""
+        """Return decoded values as a masked array. It may overwrite the memory of the stored values."""
         if not stored.dtype.isnative and self.counted.isnative:
             stored = stored.byteswap(inplace=True).view(stored.dtype.newbyteorder("="))
         values = stored if stored.dtype == self.counted else stored.view(self.counted)
         mask = self._mask(values)
-        with np.errstate(all="ignore"):  # what is masked may be anything
+        with np.errstate(all="ignore"):  # masked values may overflow
             values = self._unpacked(values)
         decoded: np.ma.MaskedArray[Any, Any] = np.ma.MaskedArray(values, mask=mask)
         if self.fill_value is not None:
@@ -105,7 +105,7 @@ class Decoding:
         return decoded
 
     def _mask(self, values: npt.NDArray[Any]) -> Any:
-        """Return which are missing; np.ma.nomask where none is."""
+        """Return the mask of missing values; np.ma.nomask if none is missing."""
         mask = np.zeros(values.shape, bool)
         for value in self.missing:
             mask |= np.isnan(values) if _is_nan(value) else values == value
@@ -116,7 +116,7 @@ class Decoding:
         return mask if mask.any() else np.ma.nomask
 
     def _unpacked(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        # Each step in the dtype that NumPy gives it, as packed by those who did the same.
+        # Each step has the dtype that NumPy gives it: programs that packed the values did the same.
         if self.scale is not None:
             values = np.multiply(values, self.scale, dtype=np.result_type(values.dtype, self.scale.dtype))
         if self.offset is not None:
@@ -125,7 +125,7 @@ class Decoding:
 
 
 def mean_others(attributes: Mapping[str, Any]) -> bool:
-    """Return whether attributes say that values are to be masked or scaled."""
+    """Return whether attributes mask or scale values."""
     return any(name in USED for name in attributes)
 
 
@@ -136,9 +136,9 @@ def is_default_fill(stored: np.dtype[Any], fill: Any) -> bool:
 
 
 def stored_fill(stored: np.dtype[Any], attributes: Mapping[str, Any]) -> Scalar | None:
-    """Return the value that stands for missing elements, `_FillValue`, else the first `missing_value`; None for none.
+    """Return the value of missing elements: `_FillValue`, else the first `missing_value`; None if there is none.
 
-    A value that the dtype does not hold is none.
+    A value that the dtype cannot hold is ignored.
     """
     for name in ("_FillValue", "missing_value"):
         values = cast_exactly(attributes[name], stored) if name in attributes else None
@@ -148,9 +148,9 @@ def stored_fill(stored: np.dtype[Any], attributes: Mapping[str, Any]) -> Scalar 
 
 
 def cast_exactly(value: Any, dtype: np.dtype[Any]) -> npt.NDArray[Any] | None:
-    """Return one or several values in another dtype; None where that would change one."""
+    """Return one or several values in another dtype; None if that would change one."""
     given = np.asarray(value)
-    if given.dtype.kind == "U" and dtype.kind == "S":  # NumPy compares no characters with bytes
+    if given.dtype.kind == "U" and dtype.kind == "S":  # NumPy does not compare characters with bytes
         given = np.char.encode(given, "utf-8")
     try:
         with np.errstate(all="ignore"):
@@ -177,7 +177,7 @@ class _Attributes:
         self._name = name
 
     def values(self, name: str) -> list[Scalar]:
-        """Return the values of an attribute, none where it is not there, or the dtype does not hold them."""
+        """Return the values of an attribute; none if it is absent, or the dtype cannot hold them."""
         if name not in self._attributes:
             return []
         given = self._attributes[name]
@@ -185,7 +185,7 @@ class _Attributes:
         if cast is not None:
             cast = cast.view(self.counted)
         elif self.counted != self.native:
-            cast = cast_exactly(given, self.counted)  # 255 of an int8 that has no sign
+            cast = cast_exactly(given, self.counted)  # such as 255 for an int8 with `_Unsigned`
         if cast is None:
             self._warn(name, f"it is no value of dtype {self.native}")
             return []
@@ -204,7 +204,7 @@ class _Attributes:
         return (low[0] if low else None), (high[0] if high else None)
 
     def unpacking(self) -> tuple[Scalar | None, Scalar | None, np.dtype[Any]]:
-        """Return the factor, what is added, None where they change nothing, and the dtype of what comes out."""
+        """Return the factor and the summand (None if they change nothing), and the dtype of the result."""
         given = {name: self._attributes[name] for name in ("scale_factor", "add_offset") if name in self._attributes}
         if self.native.kind not in "biufc" or not given:
             return None, None, self.counted
@@ -223,7 +223,7 @@ class _Attributes:
             scale = None if scale is None or scale == 1 else scale
             offset = None if offset is None or offset == 0 else offset
         dtype = self.counted
-        for used in (scale, offset):  # one after the other: int32 + float32 is float64
+        for used in (scale, offset):  # one step after the other: int32 + float32 is float64
             dtype = dtype if used is None else np.result_type(dtype, used.dtype)
         return scale, offset, dtype
 
@@ -237,7 +237,7 @@ def _is_nan(value: Scalar) -> bool:
 
 
 def _fill_value(missing: list[Scalar], dtype: np.dtype[Any], *, is_scaled: bool) -> Any:
-    """Return the stored fill value; where values are scaled it would look like one: NaN then, or NumPy's."""
+    """Return the stored fill value. Scaled values may be equal to it: for them return NaN, or NumPy's fill value."""
     if not is_scaled:
         return missing[0][()] if missing else None
     return dtype.type(np.nan) if dtype.kind in "fc" else None

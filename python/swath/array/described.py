@@ -1,4 +1,4 @@
-"""What an open array says of itself, without a look at its elements."""
+"""The properties of an open array that its description contains, without access to its elements."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class DescribedArray(XarrayNames[tuple[str, ...], StoredAttributes]):
-    """What is known of an open array by its description."""
+    """The properties of an open array that its description contains."""
 
     attributes: StoredAttributes
     dtype: np.dtype[Any]
@@ -41,22 +41,22 @@ class DescribedArray(XarrayNames[tuple[str, ...], StoredAttributes]):
 
     @property
     def _description(self) -> Description:
-        """Return where it is now."""
+        """Return the description of the array as it is now."""
         return self._stored.description
 
     @property
     def dimensions(self) -> tuple[str, ...]:
-        """Return their names; () where the file names none."""
+        """Return the names of the dimensions; () if the file has no names."""
         return self._description.dimensions
 
     @property
     def chunks(self) -> tuple[int, ...] | None:
-        """Return the elements of a chunk along each dimension; None where the array is not stored in chunks."""
+        """Return the elements of a chunk along each dimension; None if the array has no chunks."""
         return getattr(self._description.layout, "chunk_shape", None)
 
     @property
     def fill_value(self) -> Any:
-        """Return what an element reads as that was never stored; None where the format does not tell."""
+        """Return the value of elements that were never stored; None if the format does not define it."""
         if self.dtype.hasobject or not self._description.fill:
             return None
         return np.frombuffer(self._description.fill, dtype=self.dtype)[0]
@@ -76,7 +76,7 @@ class DescribedArray(XarrayNames[tuple[str, ...], StoredAttributes]):
 
     @property
     def layout(self) -> str:
-        """Return where the bytes are, in words: "C order at offset 128"."""
+        """Return the layout in words: "C order at offset 128"."""
         return layouts.text(self._description, self._core.chunks)
 
     def __dask_tokenize__(self) -> tuple[Any, ...]:
@@ -92,7 +92,7 @@ class DescribedArray(XarrayNames[tuple[str, ...], StoredAttributes]):
 
     @property
     def _identity(self) -> str:
-        """Return which array it is, for ranks that compare it as an argument of a call (`swath.copy`)."""
+        """Return the identity of the array: ranks compare it if the array is an argument of a call (`swath.copy`)."""
         return identity(self._description, self.path)
 
     def _title(self) -> str:

@@ -1,4 +1,4 @@
-"""What `Array.explain` does: the plan of an operation that need not be carried out, and what it really took."""
+"""Implements `Array.explain`: the plan of an operation, and, if it is carried out, its measured costs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def explained(array: Array, request: Request, cached: float | None) -> Plan:
-    """Return the plan of a distribution: without a communicator, of as many ranks as it is for. Local."""
+    """Return the plan of a distribution. Without a communicator, it is for the distribution's ranks. Local."""
     distribution = request.distribution
     if array._ranks.size > 1 or request.rank is not None or not isinstance(distribution, Distribution):
         return _plan(array, array._operation(request), cached)
@@ -27,7 +27,7 @@ def explained(array: Array, request: Request, cached: float | None) -> Plan:
 
 
 def explained_for(array: Array, request: Request, ranks: int, cached: float | None = None) -> Plan:
-    """Return the plan of so many ranks, of whom none is needed. Local; `request` is of a distribution."""
+    """Return the plan for so many ranks, none of which need exist. Local; `request` has a distribution."""
     distribution = request.distribution
     assert isinstance(distribution, Distribution)
     chosen = normalise_selection(request.selection, array.shape)
@@ -38,7 +38,7 @@ def explained_for(array: Array, request: Request, ranks: int, cached: float | No
 
 
 def explained_shares(array: Array, request: Request, cached: float | None) -> Plan:
-    """Return the plan of the boxes, or places, of all ranks. Collective."""
+    """Return the plan for the boxes, or places, of all ranks. Collective."""
     try:
         operation = array._operation(request)
     except Exception as error:  # noqa: BLE001 - whatever it is, the other ranks must hear of it
@@ -48,7 +48,7 @@ def explained_shares(array: Array, request: Request, cached: float | None) -> Pl
 
 
 def analyzed(array: Array, request: Request) -> Plan:
-    """Carry the operation out, and return its plan with what was measured. Collective."""
+    """Carry the operation out, and return its plan with the measurements. Collective."""
     array._ranks.agree(f"explain, with analyze, {request.direction} {array._stored.identity}")
     plan: Plan | None = None
     if request.direction == "read":
@@ -57,7 +57,7 @@ def analyzed(array: Array, request: Request) -> Plan:
         values = array.read(request.distribution, selection=request.selection, rank=request.rank)
         if array._core.goes_by_chunks("write"):
             with contextlib.suppress(ArgumentError):  # the write will raise it, on all ranks
-                plan = _explained(array, request)  # of what is stored before it
+                plan = _explained(array, request)  # of the chunks that are stored before the write
         array._write(request, values)
     plan = plan or array.last_plan or _plan(array, array._operation(request), None)
     plan.measured = Measured.of(array._ranks.gather_objects(array.counters.to_dict()))
@@ -70,7 +70,7 @@ def _explained(array: Array, request: Request) -> Plan:
 
 
 def plan_of_chunks(array: Array, operation: _core.Operation, cached: float | None) -> Plan:
-    """Return the plan of coded chunks, by what is stored of them now."""
+    """Return the plan of coded chunks, from the chunks that are stored now."""
     return ChunkPlan(array._core.explain_chunks(operation, cached), array._title(), array.layout)
 
 

@@ -26,7 +26,7 @@ class FileGroup(XarrayNames[dict[str, Dimension], StoredAttributes]):
 
     Attributes:
         name: its path, "" for the file itself.
-        attributes: as stored; in mode "r+" what is put in is stored.
+        attributes: the attributes as stored; in mode "r+" new values are stored.
     """
 
     def __init__(self, file: OpenedFile, name: str) -> None:
@@ -49,12 +49,12 @@ class File(XarrayNames[dict[str, Dimension], StoredAttributes], Mapping[str, Arr
     Close it, or use it in a `with` block.
 
     Any number of threads may take arrays from it. With a communicator every call that may read or change the file is
-    collective: `f[name]` the first time that it is asked for, `create`, changes of attributes, `sync` and `close`.
+    collective: the first `f[name]` of each name, `create`, changes of attributes, `sync` and `close`.
 
     Attributes:
         path: the file.
         format: "netcdf-classic", "netcdf4", "hdf5", "zarr", …
-        attributes: of the file; in mode "r+" what is put in is stored.
+        attributes: the attributes of the file; in mode "r+" new values are stored.
     """
 
     def __init__(self, file: OpenedFile) -> None:
@@ -93,13 +93,13 @@ class File(XarrayNames[dict[str, Dimension], StoredAttributes], Mapping[str, Arr
 
     @property
     def contents(self) -> formats.Contents:
-        """Return everything that the file holds but the elements. Local."""
+        """Return everything in the file except the elements. Local."""
         return _contents(self._file)
 
     def __getitem__(self, name: str) -> Array:
         """Return an array, the same one each time. Collective the first time.
 
-        Raises ArgumentError where there is none of that name, listing what there is, and as `swath.open` does.
+        Raises ArgumentError, which lists the names, if there is no such variable; other errors as `swath.open` does.
         """
         key = name.strip("/") if isinstance(name, str) else name
         if key in self._arrays:
@@ -113,11 +113,11 @@ class File(XarrayNames[dict[str, Dimension], StoredAttributes], Mapping[str, Arr
             return self._arrays[key]
 
     def _opening(self) -> threading.Lock:
-        """Return what lets one thread at a time open an array; a forked child waits for none of its parent's."""
+        """Return the lock of threads that open arrays. A forked child has its own: it does not wait for its parent."""
         return self._locks.setdefault(_core.fork_generation(), threading.Lock())
 
     def many(self, names: Sequence[str]) -> list[Array]:
-        """Return several arrays, which are looked up together; else as `[self[name] for name in names]`. Collective."""
+        """Return `[self[name] for name in names]`, but look the arrays up together, which is faster. Collective."""
         with self._opening():
             missing = [name for name in names if name.strip("/") not in self._arrays]
             if missing:
@@ -153,21 +153,21 @@ class File(XarrayNames[dict[str, Dimension], StoredAttributes], Mapping[str, Arr
         """Create another variable, and return it. Collective.
 
         Args:
-            name: of the variable; "group/t" is in a group, which is made where it is not there.
-            shape: in elements; None as the first length grows, see `Array.append`: the array is as long as its
-                dimension, where the file has that already. In netCDF-4 and HDF5 files other lengths may be None, too.
+            name: the name of the variable; "group/t" is in a group, which is created if it does not exist.
+            shape: in elements. With None as the first length the array can grow, see `Array.append`; if the file has
+                its dimension already, it is as long as that. In netCDF-4 and HDF5 other lengths may be None, too.
             dtype: see `swath.create`.
             order: see `swath.create`.
             fill: see `swath.create`.
-            dimensions: names of its dimensions: those that the file has already must be as long.
-            attributes: of the variable.
+            dimensions: names of its dimensions. Those that the file has already must have the same length.
+            attributes: the attributes of the variable.
             chunks: see `swath.create`.
             shards: see `swath.create`.
             codecs: see `swath.create`.
 
         Raises:
             ExistsError: there is a variable of that name.
-            ArgumentError: what the format cannot store, a dimension of another length; nothing has changed then.
+            ArgumentError: the format cannot store it, or a dimension has another length. Nothing has changed then.
             StoreError: the system refuses.
         """
         given = {key: value for key, value in locals().items() if key not in ("self", "name")}
@@ -185,17 +185,17 @@ class File(XarrayNames[dict[str, Dimension], StoredAttributes], Mapping[str, Arr
         return self._file.is_closed
 
     def sync(self) -> None:
-        """Bring what was written to the medium before it returns. Collective.
+        """Flush written data to the medium. Collective.
 
-        Variables that grow have as many rows as their dimension then: what was not written is filled. A new file with a
-        dimension that grows has its name from the first call on.
+        Variables that can grow then have as many rows as their dimension: missing rows are filled. A new file with such
+        a dimension has its final name after the first call.
         """
         self._file.sync()
 
     def close(self) -> None:
         """Close the file and its arrays; a created one becomes complete under its name. Collective.
 
-        Raises StoreError where it cannot be completed: the old file, if there was one, is then still there.
+        Raises StoreError if it cannot be completed. Then the old file, if there was one, is still there.
         """
         self._file.close()
 

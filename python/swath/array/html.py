@@ -1,7 +1,7 @@
-"""What notebooks show of an open array: its facts, its layout to scale, and which rank owned what. Pure text.
+"""The display of an open array in notebooks: its facts, its layout to scale, and each rank's share. Pure text.
 
-Two dimensions are drawn: those that are divided, then the last ones. Where a dimension has many parts the first are.
-Colours are between light and dark, lines and letters in the colour of the page's text.
+Two dimensions are drawn: divided ones come first, then the last ones. If a dimension has many parts, the first ones are
+drawn. The colours suit light and dark pages; lines and letters have the colour of the page's text.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ SIDE = 160
 """Pixels of the longer side of a picture."""
 SIDE_MIN = 26
 PART_MIN = 13
-"""Pixels that a rank's number needs."""
+"""The pixels that a rank's number needs."""
 PARTS_MAX = 16
-"""Are drawn along a dimension."""
+"""The largest number of parts that are drawn along a dimension."""
 BOXES_MAX = 64
 LABEL_MAX = 24
 """Characters of a name in a picture."""
 ROWS_OF_ORDER = 5
-"""Lines that show in which order elements follow each other."""
+"""The number of lines that show the order of elements."""
 DEGREES_OF_HUE = 137.5
-"""From one rank's colour to the next one's: no two of a few dozen look alike."""
+"""The step in hue from one rank to the next: a few dozen ranks have different colours."""
 
 
 @dataclass(frozen=True)
 class Pictured:
-    """What of an array is drawn.
+    """The facts about an array that are drawn.
 
     Attributes:
         shape: in elements.
-        names: of its dimensions; () where they have none.
-        order: its dimensions from slowest to fastest; None where that is not known.
-        chunks: elements of a chunk along each dimension; None where there are none.
+        names: the names of its dimensions; () if they have none.
+        order: its dimensions from slowest to fastest; None if that is not known.
+        chunks: elements of a chunk along each dimension; None if there are no chunks.
     """
 
     shape: Shape
@@ -50,11 +50,11 @@ class Shared:
     """How ranks shared an array when it was last read or written.
 
     Attributes:
-        words: what was done, "read [0:10]".
-        shape: of what was selected.
-        names: of its dimensions; () where they have none.
-        shares: a distribution of it, or the boxes of one rank.
-        rank: whose boxes.
+        words: the operation, "read [0:10]".
+        shape: the shape of the selection.
+        names: the names of its dimensions; () if they have none.
+        shares: the distribution of the selection, or the boxes of one rank.
+        rank: the rank of the boxes.
     """
 
     words: str
@@ -66,7 +66,7 @@ class Shared:
 
 @dataclass(frozen=True)
 class _Part:
-    """Elements begin to end along a dimension, of one owner among those that share it."""
+    """The elements from `begin` to `end` along a dimension, which belong to one owner."""
 
     begin: int
     end: int
@@ -80,7 +80,7 @@ class _Axis:
     Attributes:
         label: its name and length, in HTML.
         parts: the first ones.
-        pixels: that they take.
+        pixels: the pixels that they take.
     """
 
     label: str
@@ -88,7 +88,7 @@ class _Axis:
     pixels: float
 
     def span(self, part: _Part) -> tuple[float, float]:
-        """Return where a part begins, and how long it is, in pixels."""
+        """Return the begin and the length of a part, in pixels."""
         end = max(self.parts[-1].end, 1)
         return part.begin * self.pixels / end, (part.end - part.begin) * self.pixels / end
 
@@ -121,7 +121,7 @@ def listing(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -
 
 
 def layout_picture(array: Pictured) -> str:
-    """Return the picture of an array in its file: chunks, or the order of its elements; "" where none can be drawn."""
+    """Return the picture of an array in its file: chunks, or the order of its elements; "" if it cannot be drawn."""
     if not array.shape or 0 in array.shape:
         return ""
     chunks = array.chunks or array.shape
@@ -138,7 +138,7 @@ def layout_picture(array: Pictured) -> str:
 
 
 def shares_picture(shared: Shared) -> str:
-    """Return the picture of which rank owned what; "" where none can be drawn."""
+    """Return the picture of each rank's share; "" if it cannot be drawn."""
     if not shared.shape or 0 in shared.shape:
         return ""
     if isinstance(shared.shares, Boxes):
@@ -170,11 +170,11 @@ def _picture_of_boxes(shared: Shared, boxes: Boxes) -> str:
     return _figure(axes, "".join(cells), f"{shared.words}: {len(boxes)} boxes of rank {shared.rank}")
 
 
-# ---- what is drawn ---------------------------------------------------------------------------------------------------
+# ---- parts and axes --------------------------------------------------------------------------------------------------
 
 
 def _drawn_dimensions(shape: Shape, divided: Sequence[bool]) -> list[int]:
-    """Return two dimensions: those that are divided, then those that are longer than 1, the last ones of each."""
+    """Return two dimensions: divided ones come first, then those longer than 1; of equal ones, the last."""
     by_interest = sorted(range(len(shape)), key=lambda d: (divided[d], shape[d] > 1, d), reverse=True)
     return sorted(by_interest[:2])
 
@@ -206,7 +206,7 @@ def _first(parts: Iterator[_Part]) -> Iterator[_Part]:
 
 
 def _axes(shape: Shape, names: tuple[str, ...], parts: dict[int, list[_Part]]) -> tuple[_Axis, _Axis]:
-    """Return what goes down and what goes to the right; of an array of one dimension one part goes down."""
+    """Return the vertical and the horizontal axis; for an array of one dimension the vertical axis has one part."""
     lengths = {d: max(of_dimension[-1].end, 1) for d, of_dimension in parts.items()}
     longest = max(lengths.values())
     axes = [
@@ -217,7 +217,7 @@ def _axes(shape: Shape, names: tuple[str, ...], parts: dict[int, list[_Part]]) -
 
 
 def _pixels(of_longest: float, parts: int) -> float:
-    """Return how long a dimension is drawn: to scale, unless nothing could be told in it."""
+    """Return the length of a dimension in pixels: to scale, unless its parts would be too small to recognise."""
     return max(SIDE * of_longest, min(PART_MIN * parts, SIDE), SIDE_MIN)
 
 
@@ -231,7 +231,7 @@ def _pairs(axes: tuple[_Axis, _Axis]) -> Iterator[tuple[_Part, _Part]]:
 
 
 def _order_lines(axes: tuple[_Axis, _Axis], drawn: list[int], order: tuple[int, ...] | None) -> str:
-    """Return lines along the faster of the drawn dimensions, each beginning where the one before ends."""
+    """Return lines along the faster drawn dimension. Each begins at the end of the previous one."""
     if order is None:
         return ""
     down, right = axes[0].pixels, axes[1].pixels
@@ -254,7 +254,7 @@ def _order_lines(axes: tuple[_Axis, _Axis], drawn: list[int], order: tuple[int, 
 
 
 def _cut(counts: Sequence[int], drawn: list[int], what: str) -> str:
-    """Return what is not drawn, in words."""
+    """Return in words what the picture leaves out."""
     if any(counts[d] > PARTS_MAX for d in drawn):
         return f"; the first {PARTS_MAX} {what} of a dimension"
     return "; one slice" if any(count > 1 for d, count in enumerate(counts) if d not in drawn) else ""
@@ -298,5 +298,5 @@ def _figure(axes: tuple[_Axis, _Axis], drawn: str, caption: str) -> str:
 
 
 def _text(value: str) -> str:
-    """Return text for HTML; bytes of names that are no UTF-8 are escaped as Python has them."""
+    """Return text for HTML. Bytes of names that are not UTF-8 are escaped as in Python."""
     return html.escape(value.encode("utf-8", "backslashreplace").decode(), quote=True)

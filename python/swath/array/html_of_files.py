@@ -1,4 +1,4 @@
-"""What notebooks show of open arrays and files: their facts, handed to html.py."""
+"""The display of open arrays and files in notebooks: passes their facts to html.py."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def of_array(array: Array, shared: Request | None) -> str:
-    """Return an array as HTML; `shared` is the last operation of several ranks' shares."""
+    """Return an array as HTML; `shared` is the last operation that several ranks shared."""
     names = array.dimensions or [""] * array.ndim
     lengths = " × ".join(f"{name} {n:,}".strip() for name, n in zip(names, array.shape, strict=True))
     facts = [
@@ -64,7 +64,7 @@ def _short(value: object) -> str:
 
 
 TEXT_MAX = 200
-"""Characters of an attribute that are shown."""
+"""The largest number of characters that are shown of an attribute."""
 
 
 def _order(array: Array) -> tuple[int, ...] | None:
@@ -76,7 +76,7 @@ def _order(array: Array) -> tuple[int, ...] | None:
 
 
 def _shared(array: Array, request: Request) -> html.Shared:
-    assert isinstance(request.distribution, (Distribution, Boxes))  # of places there is no picture
+    assert isinstance(request.distribution, (Distribution, Boxes))  # there is no picture of places
     if isinstance(request.distribution, Boxes):
         rank = array._ranks.rank
         return html.Shared(request.direction, array.shape, array.dimensions, request.distribution, rank)

@@ -19,7 +19,7 @@ Values = np.ndarray[Any, np.dtype[Any]]
 
 
 class Iterating(AsyncOperations):
-    """What an open array is iterated over by."""
+    """The methods of an open array that iterate over it."""
 
     def blocks(
         self,
@@ -33,22 +33,22 @@ class Iterating(AsyncOperations):
 
             for selection, values in a.blocks((128, None)): ...
 
-        With a communicator blocks are dealt to the ranks in turn, and each rank reads its own alone. Left early, by
-        `break` or an error, the loop leaves nothing running. After it `a.counters` has its sums; its `depth` and
-        `reason` say how far it reads ahead, and why.
+        With a communicator, blocks are dealt to the ranks in turn, and each rank reads its own blocks alone. If it is
+        left early, by `break` or an error, the loop leaves nothing running. After the loop `a.counters` has its sums.
+        `depth` and `reason` of the loop say how far it reads ahead, and why.
 
         Args:
-            block: its length along each dimension; None: all of it. At the ends blocks are shorter.
-            prefetch: how many blocks are read ahead: a number, 0 for none, or "auto": from what is measured of
-                computing and reading, none where that costs more than it hides.
-            memory: for the block in use, the one before it, and those that are read ahead: bytes, or text as "64MiB".
+            block: the block's length along each dimension; None for the whole dimension. Last blocks may be shorter.
+            prefetch: how many blocks are read ahead: a number, 0 for none, or "auto". "auto" measures computing and
+                reading, and reads nothing ahead if that costs more than it hides.
+            memory: the limit for the block in use, the previous one, and those that are read ahead: bytes, or "64MiB".
             order: "C" (the last dimension fastest), "F", or "fast": the order in which the file stores them.
 
         Returns:
-            A loop of (selection, ndarray) pairs; `a[selection]` is the same.
+            A loop of (selection, ndarray) pairs; the ndarray is `a[selection]`.
 
         Raises:
-            ArgumentError: a block that cannot be, or two of which the memory does not hold.
+            ArgumentError: the block is invalid, or two blocks do not fit into the memory.
             StoreError: in the loop, as `read` does. The loop has ended then.
         """
         return arrays.blocks(self, block, arrays.Settings(prefetch, memory, order))
@@ -61,39 +61,39 @@ class Iterating(AsyncOperations):
         prefetch: int | str = "auto",
         memory: int | str = MEMORY,
     ) -> Loop[Values]:
-        """Iterate along a dimension: of each index this rank's share, read ahead. Collective, as every step is.
+        """Iterate along a dimension: yield this rank's share at each index, read ahead. Each step is collective.
 
-        Whether steps are read ahead is decided for all ranks together. All ranks leave the loop at the same step. One
-        that leaves it alone, by `break`, an error or a Ctrl-C, is a DisagreementError of the others, at one of their
-        next steps, which says who it was.
+        All ranks read ahead, or none does. All ranks must leave the loop at the same step. If a rank leaves it alone,
+        by `break`, an error or Ctrl-C, the others raise a DisagreementError at one of their next steps: it names the
+        rank.
 
         Args:
-            distribution: of the other dimensions; without a communicator it may be left out.
-            axis: the dimension, which values do not have.
+            distribution: the distribution of the other dimensions; optional without a communicator.
+            axis: the dimension to iterate along; values do not have it.
             prefetch: see `blocks`.
-            memory: see `blocks`; of each rank.
+            memory: see `blocks`; for each rank.
 
         Raises:
             ArgumentError, DisagreementError: before anything is read.
             StoreError: in the loop, as `read` does. The loop has ended then.
-            DisagreementError: in the loop, where another rank has left it.
+            DisagreementError: in the loop, if another rank has left it.
         """
         return arrays.iterate(self, distribution, axis, arrays.Settings(prefetch, memory))
 
     def writer(self, *, behind: int | str = "auto", memory: int | str = MEMORY) -> Writer:
-        """Return what writes behind the program, as a `with` block.
+        """Return a writer that writes asynchronously, for a `with` block.
 
             with a.writer() as w:
                 w.write(values, selection=np.s_[:128])
 
-        Values are copied: the program may change them at once. At the end of the block all is written; an error of a
-        write is raised by a later one, or there. With a communicator it is collective, as each write is, and all ranks
-        end the block after the same write: one that leaves it alone is a DisagreementError of the others.
+        Values are copied: the program may change them at once. At the end of the block everything is written. An error
+        of a write is raised by a later write, or at the end. With a communicator the writer and each write are
+        collective. All ranks must end the block after the same write; else the others raise a DisagreementError.
 
         Args:
-            behind: how many writes may be under way: a number, 0 for none, or "auto", which copies nothing where writes
+            behind: how many writes may be under way: a number, 0 for none, or "auto", which makes no copies if writes
                 take hardly longer than copies.
-            memory: of the copies together: bytes, or text as "64MiB".
+            memory: the limit of all copies together: bytes, or "64MiB".
 
         Raises ArgumentError.
         """

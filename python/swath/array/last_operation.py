@@ -1,4 +1,4 @@
-"""What an open array knows of its last operation."""
+"""The last operation of an open array: its counters and its plan."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class LastOperation:
-    """The part of an open array that tells what was done."""
+    """The part of an open array that reports its last operation."""
 
     _done: _core.Execution | None
     _counts: OperationCounts | Totals | None
@@ -25,9 +25,9 @@ class LastOperation:
 
     @property
     def counters(self) -> Counters:
-        """Return what the last operation did on this rank; of several threads' operations, the one that ended last.
+        """Return what the last operation did on this rank; with several threads, the operation that ended last.
 
-        Of one in the background (`read_async`) once its result was asked for; after a loop the loop's sums.
+        An asynchronous operation (`read_async`) counts once its result was asked for. After a loop, it is the sum.
         """
         if self._counts is not None:
             return self._counts.counters()
@@ -35,10 +35,10 @@ class LastOperation:
 
     @property
     def last_plan(self) -> Plan | None:
-        """Return the plan of the last read or write, as made for the memory and the page cache that it met.
+        """Return the plan of the last read or write, which was made for the memory and page cache at that time.
 
-        It is None before the first operation, and after one by the format's own library. Of coded chunks it is made
-        now, of what is stored of them now.
+        It is None before the first operation, and after one by the format's own library. For coded chunks the plan is
+        made now, from the chunks that are stored now.
         """
         done = self._done
         if done is None:
@@ -48,6 +48,6 @@ class LastOperation:
         return None if done.plan is None else Plan(done.plan, self._title())
 
     def _last_counts(self) -> OperationCounts:
-        """Return what was counted of the last operation that the program waited for."""
+        """Return the counts of the last operation that the program waited for."""
         assert self._done is not None
         return OperationCounts(self._done.method, self._done.counters, self._done.counters.total_seconds, 0.0)

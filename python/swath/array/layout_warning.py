@@ -1,4 +1,4 @@
-"""A warning, once for each array, where its layout makes an operation many times slower than its bytes need."""
+"""Warns, once for each array, if the layout makes an operation many times slower than necessary for its bytes."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from swath.array.open_array import Array
 
 VARIABLE = "SWATH_LAYOUT_WARNING"
-"""The environment variable: "0" warns of no layout."""
+"""The environment variable; "0" switches the warnings off."""
 SECONDS_MIN = 0.5
-"""An operation that takes less is looked at no further."""
+"""Shorter operations are not checked."""
 FACTOR_MIN = 4.0
 ADVICE = (
     "swath.advise_layout finds a layout that suits, swath.copy makes it; "
@@ -24,14 +24,14 @@ ADVICE = (
 
 
 def is_wanted() -> bool:
-    """Return whether arrays that are opened now warn."""
+    """Return whether arrays that are opened now give warnings."""
     return os.environ.get(VARIABLE) != "0"
 
 
 def warn_of(array: Array, done: _core.Execution) -> bool:
-    """Warn (LayoutWarning) where the layout made an operation that took long many times longer; whether it did. Local.
+    """Warn (LayoutWarning) if the layout made a long operation many times slower. Return whether it did. Local.
 
-    Of bytes that a plan reaches the plan says so; of coded chunks what was decoded beside what was asked for.
+    For plain bytes the plan shows it; for coded chunks, the decoded bytes compared with the requested ones.
     """
     if done.plan is not None:
         return _warn_of_plan(array, done.plan)
@@ -39,7 +39,7 @@ def warn_of(array: Array, done: _core.Execution) -> bool:
 
 
 def _warn_of_chunks(array: Array, operation: _core.Operation, decoded_bytes: int) -> bool:
-    """Warn where many bytes were decoded for each that was asked for: chunks in part, or by several ranks."""
+    """Warn if many bytes were decoded for each requested one: of partly used chunks, or by several ranks."""
     shapes = operation.local_shapes(array._ranks.rank)
     asked = sum(math.prod(shape) for shape in shapes) * array.dtype.itemsize
     if decoded_bytes < FACTOR_MIN * max(asked, 1):
@@ -75,7 +75,7 @@ def _warn_of_plan(array: Array, plan: _core.Plan) -> bool:
 
 
 def _conforming_seconds(array: Array, plan: _core.Plan) -> float:
-    """Return the price of as many bytes of which each rank has one run of the file."""
+    """Return the predicted time for the same bytes if each rank had one run of the file."""
     itemsize = array.dtype.itemsize
     elements = plan.bytes // itemsize
     form = _core.ArrayForm(

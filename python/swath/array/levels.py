@@ -1,7 +1,8 @@
-"""Places of an array as products of levels: which index arrays vary together, and where their elements are stored.
+"""Places of an array as products of levels.
 
-A level is a list of elements along some axes of the result. Levels whose lists combine freely are a product; it takes
-the memory of its lists. In a file a product is a nest, where each level's gaps hold all that is under it.
+A level is a list of elements along some axes of the result, whose index arrays vary together. A product has all
+combinations of the elements of its levels, but takes only the memory of their lists. In a file a product is a nest: all
+elements of an inner level lie in the gap between two elements of the next outer one.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ NO_GAP = np.iinfo(np.int64).max
 
 
 class Storage:
-    """Where elements are: in which chunk, and where in it. Without chunks all are in one.
+    """Where elements are stored: their chunk, and their place in it. An array without chunks counts as one chunk.
 
     Attributes:
-        chunk_shape: in elements; the array's where there are no chunks.
-        strides: in bytes, inside a chunk. Of coded chunks zeros.
+        chunk_shape: the shape of a chunk; the array's shape if there are no chunks.
+        strides: the strides inside a chunk, in bytes; zeros for coded chunks.
         is_chunked: whether there are chunks.
-        steps: from a chunk to the next along each dimension, in numbers of chunks.
-        element_bytes: of one element.
+        steps: the difference in chunk number between neighbours along each dimension.
+        element_bytes: the bytes of an element.
     """
 
     def __init__(self, description: Description) -> None:
@@ -54,7 +55,7 @@ class Storage:
             self.strides = tuple(math.prod(inner[d + 1 :]) * self.element_bytes for d in range(len(inner)))
 
     def offsets(self, chunks: Indices) -> Indices:
-        """Return where these chunks begin in the file, -1 where they do not."""
+        """Return the offsets of these chunks in the file; -1 for absent ones."""
         layout = self._layout
         if isinstance(layout, StridedLayout):
             return np.full(chunks.shape, layout.offset, dtype=np.int64)
@@ -67,11 +68,11 @@ class Storage:
 
 @dataclasses.dataclass(frozen=True)
 class Repeats:
-    """Elements of a level that are there several times.
+    """Repeated elements of a level.
 
     Attributes:
-        again: flat positions along the level's axes.
-        first: where the same element is that is read, one a position of `again`.
+        again: flat positions of repeated elements along the level's axes.
+        first: for each of them, the position of the same element that is read.
     """
 
     again: Indices
@@ -82,13 +83,13 @@ class Level:
     """A list of elements along some axes, in the order of chunks and, inside a chunk, of the file.
 
     Attributes:
-        axes: of the result, ascending.
-        lengths: along them.
-        dimensions: of the array, whose indices vary along the axes.
-        chunks: the number of the chunk, less those of other levels; None where there is one chunk only.
-        places: bytes from the chunk's begin, less those of other levels.
-        positions: flat along the axes; None: one behind the other.
-        repeats: those that are left out, being there already; None: no such.
+        axes: the axes of the result, ascending.
+        lengths: the lengths along them.
+        dimensions: the dimensions of the array whose indices vary along the axes.
+        chunks: this level's part of the chunk number (parts of all levels are added); None if there is one chunk.
+        places: this level's part of the offset in the chunk, in bytes.
+        positions: flat positions along the axes; None if they are consecutive.
+        repeats: repeated elements, which are left out; None if there are none.
     """
 
     def __init__(self, axes: tuple[int, ...], dimensions: tuple[int, ...], piece: Resolved, storage: Storage) -> None:
@@ -114,7 +115,7 @@ class Level:
         return np.ascontiguousarray(np.broadcast_to(indices, lengths)).ravel()
 
     def sort(self) -> None:
-        """Bring them into the order of the file, each once: of those that are there again the last is kept."""
+        """Sort the elements in the order of the file, each once: of repeated elements the last one is kept."""
         if self._ascends():
             return
         if self.chunks is None:
@@ -147,7 +148,7 @@ class Level:
         return differs
 
     def segments(self) -> list[tuple[int, slice]]:
-        """Return (chunk, its elements) of each chunk."""
+        """Return (chunk, slice of its elements) for each chunk."""
         count = len(self.places)
         if self.chunks is None:
             return [(0, slice(0, count))]
@@ -156,18 +157,18 @@ class Level:
         return [(int(self.chunks[b]), slice(b, e)) for b, e in zip(begins.tolist(), ends, strict=True)]
 
     def gap(self) -> int:
-        """Return the least distance of two elements of a chunk."""
+        """Return the smallest distance between two elements of a chunk."""
         step = np.diff(self.places)
         if self.chunks is not None:
             step = step[np.diff(self.chunks) == 0]
         return int(step.min()) if step.size else NO_GAP
 
     def span(self) -> int:
-        """Return the largest distance of two elements of a chunk."""
+        """Return the largest distance between two elements of a chunk."""
         return max((int(self.places[s.stop - 1] - self.places[s.start]) for _, s in self.segments()), default=0)
 
     def forget_places(self) -> None:
-        """Of a level in order that is stored already: only its positions are needed."""
+        """Free the places, once they are stored elsewhere; only the positions are still needed."""
         self.places = np.zeros(0, np.int64)
         self.chunks = None
 
@@ -176,7 +177,7 @@ class Level:
         return np.arange(math.prod(self.lengths), dtype=np.int64) if self.positions is None else self.positions
 
     def along(self, steps: tuple[int, ...], positions: Indices) -> Indices:
-        """Return how far positions are from the first, where it is so far from one to the next along each axis."""
+        """Return the distance of each position from the first one, for the given step along each axis."""
         if len(self.axes) == 1:
             return positions * steps[self.axes[0]]
         of_axes = np.unravel_index(positions, self.lengths)
@@ -194,7 +195,7 @@ def _sum(some: Indices | None, more: Indices) -> Indices:
 
 
 def _divided(indices: Indices, chunk: int) -> tuple[Indices | None, Indices]:
-    """Return the chunk of each, None where all are in the first, and where in it they are."""
+    """Return the chunk of each index (None if all are in the first chunk), and its index in the chunk."""
     if indices.size == 0 or int(indices.max()) < chunk:
         return None, indices
     number, within = np.divmod(indices, chunk)
@@ -205,10 +206,10 @@ class Product:
     """A piece of places: all combinations of its levels, outermost first.
 
     Attributes:
-        shape: of the piece in the result.
-        levels: in whose order the elements of a chunk are in the file.
-        chunk: what all have in common of the number of their chunk.
-        place: and of their place in it.
+        shape: the shape of the piece in the result.
+        levels: the levels, in the order in which the file stores the elements of a chunk.
+        chunk: the constant part of all chunk numbers.
+        place: the constant part of all offsets in a chunk.
     """
 
     def __init__(self, piece: Resolved, storage: Storage) -> None:
@@ -238,7 +239,7 @@ class Product:
             self.place += within * storage.strides[d]
 
     def _nest(self, piece: Resolved, storage: Storage) -> None:
-        """Order the levels so that they nest; two that cannot be are one list."""
+        """Order the levels so that they nest. Two levels that cannot nest are merged into one list."""
         self.levels.sort(key=lambda level: level.gap(), reverse=True)
         inner = len(self.levels) - 1
         below = storage.element_bytes
@@ -257,7 +258,7 @@ class Product:
             return
 
     def chunks(self) -> Iterator[tuple[int, tuple[slice, ...]]]:
-        """Yield (chunk, the elements of each level) of each chunk that has elements."""
+        """Yield (chunk, slices of the elements of each level) for each chunk with elements."""
         if self.is_empty:
             return
         for segments in itertools.product(*(level.segments() for level in self.levels)):
@@ -270,7 +271,7 @@ class _Group(NamedTuple):
 
 
 def groups_of(piece: Resolved) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Return (axes, dimensions) that vary together; one without axes for the dimensions that do not vary."""
+    """Return pairs (axes, dimensions) that vary together. The last pair has the dimensions that do not vary."""
     constant = _Group(set(), set())
     groups = [_Group({axis}, set()) for axis, length in enumerate(piece.shape) if length > 1]
     for d, indices in enumerate(piece.indices):

@@ -12,13 +12,13 @@ from swath.array.decoding import stored_fill
 from swath.errors import ArgumentError
 
 CAN_BE_MASKED = (np.ma.MaskedArray, list, tuple)
-"""What may hold masked elements: arrays, and one a box. All else is written as it is."""
+"""Types that may hold masked elements: an array, or one for each box. Other values are written as they are."""
 
 
 def filled(values: Any, dtype: np.dtype[Any], attributes: Mapping[str, Any], where: str) -> Any:
-    """Return `values`, one array or one a box, with the variable's fill value in place of masked elements.
+    """Return `values` (an array, or one for each box) with the variable's fill value in place of masked elements.
 
-    Raises ArgumentError, which begins with `where`, where elements are masked and the attributes have no fill value.
+    Raises ArgumentError, which begins with `where`, if elements are masked and the attributes have no fill value.
     """
     if isinstance(values, (list, tuple)):
         if not any(isinstance(part, np.ma.MaskedArray) for part in values):
@@ -38,20 +38,20 @@ def filled(values: Any, dtype: np.dtype[Any], attributes: Mapping[str, Any], whe
             "values.filled(number)"
         )
     if data.dtype != dtype.newbyteorder(data.dtype.byteorder):
-        return data  # refused for its dtype, in other words
+        return data  # it is refused later, because of its dtype
     stored = np.array(data, order="K")
     stored[np.ma.getmaskarray(values)] = fill
     return stored
 
 
 def cast(values: Any, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
-    """Return `values` as an array of `dtype`, masked where they are. Raises as NumPy does."""
+    """Return `values` as an array of `dtype`, with the same mask. Raises as NumPy does."""
     if not isinstance(values, np.ma.MaskedArray):
         return np.asarray(values, dtype=dtype)
     return np.ma.MaskedArray(np.ma.getdata(values).astype(dtype), mask=np.ma.getmask(values))
 
 
 def masked_count(values: np.ma.MaskedArray[Any, Any]) -> int:
-    """Return how many elements are masked; of structures, how many of their fields."""
+    """Return how many elements are masked; for structures, how many of their fields."""
     mask = np.ma.getmaskarray(values)
     return int(np.count_nonzero(np.ascontiguousarray(mask).view(bool)))

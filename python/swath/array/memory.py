@@ -1,4 +1,4 @@
-"""The caller's memory: what it must be like, for a file and from rank to rank."""
+"""Checks the caller's memory for reads, writes and redistribution."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Part = npt.NDArray[Any]
 
 
 def new_part(shape: Shape, dtype: np.dtype[Any], what: Callable[[], str], *, zeroed: bool = False) -> Part:
-    """Return new memory, C-ordered. Raise OutOfMemoryError, which says `what` for, where there is not so much."""
+    """Return new C-ordered memory. Raise OutOfMemoryError, which names its purpose `what`, if there is not enough."""
     try:
         return (np.zeros if zeroed else np.empty)(shape, dtype)
-    except (MemoryError, ValueError):  # ValueError: where its bytes are no number of 64 bits
+    except (MemoryError, ValueError):  # ValueError: the number of bytes does not fit into 64 bits
         nbytes = math.prod(shape) * dtype.itemsize
         raise OutOfMemoryError(
             f"{what()}: out of memory: an array of shape {shape} and dtype {dtype} takes {nbytes:,} bytes. Take less "
@@ -35,7 +35,7 @@ def checked_out(
 ) -> list[Part]:
     """Return `out` as a list of writable ndarrays of these shapes. Raises ArgumentError, which calls it `name`.
 
-    With `swaps` their byte order may be another than that of `dtype`, the file's; without, `dtype` is that of values.
+    With `swaps`, `dtype` is the file's, and the byte order may differ. Without, `dtype` is that of the values.
     """
     parts = _as_list(name, out, shapes, boxes)
     for i, (part, shape) in enumerate(zip(parts, shapes, strict=False)):
@@ -59,9 +59,9 @@ def checked_values(
 ) -> list[Part]:
     """Return `values` as a list of ndarrays of these shapes. Raises ArgumentError, which calls them `name`.
 
-    They are in the byte order of `dtype`, the file's (swapped copies where they were not); what is no ndarray gets its
-    dtype where that keeps the kind of number. Where no file is written
-    (None) they are as they are, all of one dtype, of plain numbers.
+    `dtype` is the file's. The result has its byte order; values in the other order are copied. Values that are not an
+    ndarray get the dtype if it keeps the kind of number. If `dtype` is None, no file is written: then the values stay
+    as they are, and must be plain numbers of one dtype.
     """
     parts: list[Part] = []
     for i, (value, shape) in enumerate(zip(_as_list(name, values, shapes, boxes), shapes, strict=False)):
@@ -77,7 +77,7 @@ def checked_values(
 
 
 def _converted(value: Any, dtype: np.dtype[Any] | None) -> Part:
-    """Return Python's numbers and lists, which have no dtype of their own, as the file's where they are of its kind."""
+    """Return numbers and lists of Python, which have no dtype, with the file's dtype if they are of its kind."""
     part = np.asarray(value)
     is_of_python = isinstance(value, (bool, int, float, complex, list, tuple))
     if is_of_python and dtype is not None and np.can_cast(part.dtype, dtype, "same_kind"):

@@ -1,8 +1,8 @@
-"""What NumPy's users expect of an array whose elements are read when they are asked for.
+"""The interface of a NumPy array for an array whose elements are read when they are needed.
 
     np.asarray(a), np.mean(a), len(a), for row in a, x in a
 
-All of it reads locally: this rank alone. There is no arithmetic: `np.asarray(a) + 1` says what is read.
+All reads are local: only this rank reads. There is no arithmetic: `np.asarray(a) + 1` shows what is read.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from swath.errors import ArgumentError, InternalError, UnsupportedError
 from swath.space import Shape
 
 BLOCK_BYTES = 4 << 20
-"""Of the rows that are read at a time while somebody iterates."""
+"""Bytes of rows that an iteration reads at a time."""
 BLOCK_BYTES_MAX = 64 << 20
-"""Where a row of chunks takes more: each would be decoded several times."""
+"""The limit if a row of chunks is larger than `BLOCK_BYTES`: smaller reads would decode each chunk several times."""
 
 
 class NumpyProtocol:
-    """An array with a shape, a dtype, and `a[...]`, made what NumPy takes for one."""
+    """Gives a class with a shape, a dtype, and `a[...]` the methods that NumPy expects of an array."""
 
     dtype: np.dtype[Any]
 
@@ -35,7 +35,7 @@ class NumpyProtocol:
 
     @property
     def chunks(self) -> Shape | None:
-        """Return the elements of a chunk along each dimension; None where it has none."""
+        """Return the elements of a chunk along each dimension; None if there are no chunks."""
         raise NotImplementedError
 
     def __getitem__(self, selection: Any) -> Any:
@@ -58,24 +58,24 @@ class NumpyProtocol:
         return self.size * self.dtype.itemsize
 
     def to_dask(self, chunks: Any = None) -> Any:
-        """Return a dask array that reads its blocks when it is computed, by threads, processes or `distributed`.
+        """Return a dask array. Threads, processes or `distributed` read its blocks when it is computed.
 
         Args:
-            chunks: as in `dask.array.from_array`; by default of whole chunks of the file, about as large as dask's
-                configuration says ("array.chunk-size").
+            chunks: as in `dask.array.from_array`; by default whole chunks of the file, of about the size in dask's
+                configuration ("array.chunk-size").
 
         Raises:
-            UnsupportedError: dask is not there.
+            UnsupportedError: dask is not installed.
         """
         return _conversion("dask").to_dask(self, chunks)
 
     def to_xarray(self) -> Any:
-        """Return an `xarray.DataArray` with its dimensions, attributes and coordinates, read when it is needed.
+        """Return an `xarray.DataArray` with dimensions, attributes and coordinates, which is read when it is needed.
 
         Values are as this array gives them; coordinates are decoded (times are times).
 
         Raises:
-            UnsupportedError: xarray is not there.
+            UnsupportedError: xarray is not installed.
         """
         return _conversion("xarray").to_xarray(self)
 
@@ -85,18 +85,18 @@ class NumpyProtocol:
         return self.shape[0]
 
     def __iter__(self) -> Iterator[Any]:
-        """Iterate over the first dimension as it is now; so many rows are read at a time as take 4 MiB."""
+        """Iterate over the first dimension as it is now. About 4 MiB of rows are read at a time."""
         if not self.shape:
             raise TypeError("iteration over an array without dimensions")
         return (row for block in self._blocks() for row in block)
 
     def __contains__(self, value: object) -> bool:
-        """Return whether any element equals `value`; this reads the array, until one is found."""
+        """Return whether any element equals `value`. This reads the array until one is found."""
         blocks = self._blocks() if self.shape else [self[()]]
         return any(bool(np.any(block == value)) for block in blocks)
 
     def __bool__(self) -> bool:
-        """Return whether the only element is true, as NumPy does. Raises ArgumentError where there are several."""
+        """Return whether the only element is true, as NumPy does. Raises ArgumentError if there are several."""
         if self.size != 1:
             raise ArgumentError(
                 f"the truth of an array of {self.size} elements is not defined: compare `is None`, or use np.any(a), "
@@ -105,7 +105,7 @@ class NumpyProtocol:
         return bool(self[(0,) * self.ndim])
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
-        """Return all elements, in new memory. Raises ArgumentError where none is allowed (copy=False)."""
+        """Return all elements, in new memory. Raises ArgumentError if copy=False forbids that."""
         return np.asarray(self._all(copy), dtype=dtype)
 
     def _all(self, copy: bool | None) -> Any:
@@ -114,7 +114,7 @@ class NumpyProtocol:
         return self[...]
 
     def _blocks(self) -> Iterator[Any]:
-        """Return all rows, some at a time: whole rows of chunks where these are not too large."""
+        """Yield all rows, some at a time: whole rows of chunks if these are not too large."""
         shape = self.shape
         rows = _rows_at_a_time(self.dtype.itemsize * math.prod(shape[1:]), self.chunks)
         return (self[first : min(first + rows, shape[0])] for first in range(0, shape[0], rows))
@@ -129,11 +129,11 @@ def _rows_at_a_time(row_bytes: int, chunks: Shape | None) -> int:
 
 
 _conversions: list[Callable[[], Any]] = []
-"""What loads the module that makes objects of dask and xarray. That module knows arrays; arrays do not know it."""
+"""A function that loads the module for dask and xarray. That module imports arrays, not the other way round."""
 
 
 def convert_by(load: Callable[[], Any]) -> None:
-    """Let `to_dask` and `to_xarray` use the module that `load` returns."""
+    """Make `to_dask` and `to_xarray` use the module that `load` returns."""
     _conversions[:] = [load]
 
 

@@ -37,24 +37,24 @@ from swath.space import (
 from swath.throttle import throttle
 
 OPERATIONS_KEPT = 64
-"""The operations that an array keeps, for whoever requests the same again, as programs do at every time step."""
+"""The number of operations that an array caches: programs request the same ones at every time step."""
 
 Share = tuple[Distribution | None, Selection, int | None]
-"""Who moves what: a distribution (None: one rank alone) of a selection, and whose share where one is meant."""
+"""(distribution, selection, rank): None as the distribution is one rank alone; a rank selects its share."""
 
 
 class _Latest(NamedTuple):
-    """An operation of a distribution, and what was requested.
+    """The latest operation of a distribution, and its request.
 
-    A program that asks for the same objects again, step by step, is spared the look at what is in them: after a sync or
-    a computation that look takes several times longer, from cold caches.
+    If a program passes the same objects at every step, their contents are not compared again. A comparison with cold
+    caches, after a sync or a computation, would take several times longer.
     """
 
     request: Request
     operation: _core.Operation
 
     def is_asked_again(self, request: Request) -> bool:
-        """Return whether these are the same arguments, as objects that cannot have changed."""
+        """Return whether these are the same arguments: identical, immutable objects."""
         was = self.request
         return (
             request.distribution is was.distribution
@@ -66,47 +66,47 @@ class _Latest(NamedTuple):
 
 
 class _AsStored:
-    """What an array keeps for operations, as long as it is stored in one way.
+    """The caches of an array for its operations. They are valid until its storage changes.
 
     Attributes:
-        form: that it has then.
-        operations: makes one, or returns it again.
-        latest: the last one of a distribution, by direction.
+        form: the form of the array for which they are valid.
+        operations: makes an operation, or returns a cached one.
+        latest: the latest operation of a distribution, by direction.
     """
 
     def __init__(self, stored: StoredArray) -> None:
-        self.form = stored.core.form  # before the description, which changes first
-        # It is pure, and does not hold the array, which would hold itself.
+        self.form = stored.core.form  # read before the description, which changes first
+        # The function is pure. It has no reference to the array: that would be a cycle.
         self.operations = functools.lru_cache(OPERATIONS_KEPT)(functools.partial(_operation, stored.ranks.size))
         self.latest: dict[str, _Latest] = {}
         self._stored = stored
-        self._placing: Placing | None = None  # before the first places
+        self._placing: Placing | None = None  # until places are used
 
     @property
     def placing(self) -> Placing:
-        """Return what moves places."""
+        """Return the object that makes operations of places."""
         if self._placing is None:
             self._placing = Placing(self._stored.description, self.form, self._stored.ranks)
         return self._placing
 
 
 class Array(DescribedArray, LastOperation, NumpyProtocol, Iterating):
-    """An array in a file. Made by `swath.open` and `swath.create`; close it, or use it in a `with` block.
+    """An array in a file. `swath.open` and `swath.create` make it. Close it, or use it in a `with` block.
 
-    With a communicator `read`, `write`, `close`, and `explain` of boxes and places are collective: every rank calls
-    them, with the same arguments, on the same array, in the same order; else there is a DisagreementError on all.
+    With a communicator, `read`, `write`, `close`, and `explain` of boxes and places are collective: every rank calls
+    them, with the same arguments, on the same array, in the same order; else all ranks raise a DisagreementError.
     `a[...]` and `explain` of a distribution are local.
 
     Any number of threads may read at once, by `a[...]` and, without a communicator, by `read`. A write waits for the
-    operations that were called before it, and those that are called after it wait for it. Collective calls are of one
-    thread at a time: a second one is refused. See docs/threads-forks-signals.md, for forked processes too.
+    operations that were called before it, and those that are called after it wait for it. Only one thread at a time may
+    make collective calls: a second one is refused. See docs/threads-forks-signals.md, also for forked processes.
 
     Attributes:
         path: the file.
         variable: its name in the file, or None.
         dtype: as stored, byte order included.
         attributes: as stored in the file.
-        engine_reason: why the engine is another than the one asked for, else empty.
+        engine_reason: why the engine differs from the requested one; "" if it does not.
     """
 
     def __init__(self, stored: StoredArray) -> None:
@@ -114,8 +114,8 @@ class Array(DescribedArray, LastOperation, NumpyProtocol, Iterating):
         self._core = stored.core
         self._ranks = stored.ranks
         self._done: _core.Execution | None = None  # the last operation
-        self._counts: OperationCounts | Totals | None = None  # where it is not of `_done`: in the background, of a loop
-        self._shared: Request | None = None  # the last one that ranks shared
+        self._counts: OperationCounts | Totals | None = None  # if not those of `_done`: asynchronous operations, loops
+        self._shared: Request | None = None  # the last request that ranks shared
         self._watches_layout = layout_warning.is_wanted()
         self._recorder: Recorder | None = None
         self.mode = stored.mode
@@ -125,7 +125,7 @@ class Array(DescribedArray, LastOperation, NumpyProtocol, Iterating):
         self.attributes = stored.attributes
         self.engine: str = stored.engine
         self.engine_reason: str = stored.engine_reason
-        self._kept: _AsStored | None = None  # before the first operation
+        self._kept: _AsStored | None = None  # until the first operation
 
     @property
     def _form(self) -> _core.ArrayForm:
@@ -133,7 +133,7 @@ class Array(DescribedArray, LastOperation, NumpyProtocol, Iterating):
 
     @property
     def _as_stored(self) -> _AsStored:
-        """Return what is kept for operations on the array as it is stored now."""
+        """Return the caches for operations on the array as it is stored now."""
         kept = self._kept
         if kept is None or kept.form is not self._core.form:
             kept = self._kept = _AsStored(self._stored)
@@ -145,7 +145,7 @@ class Array(DescribedArray, LastOperation, NumpyProtocol, Iterating):
 
     @property
     def streams(self) -> throttle.TargetStatus | None:
-        """Return the status of the file's target: limits, waits, and what was decided; None without throttling."""
+        """Return the status of the file's target: limits, waits and decisions; None without throttling."""
         return self._stored.streams
 
     @property
@@ -165,30 +165,30 @@ class Array(DescribedArray, LastOperation, NumpyProtocol, Iterating):
     ) -> Any:
         """Read this rank's share. Collective over the communicator that the array was opened with.
 
-        What any rank wrote by this array's `write` before is read. Who changed the file otherwise must let the ranks
-        meet first: a short read does not wait for them before it begins (decision record 0018).
+        It reads everything that any rank wrote before by this array's `write`. After other changes of the file, call a
+        barrier first: a short read does not wait for the other ranks before it begins (decision record 0018).
 
         Args:
             distribution: a `Distribution` of the (selected) array, or this rank's `Boxes` or `Places` of the whole
-                array; without a communicator it may be left out: the whole selection.
+                array. Without a communicator it is optional; by default the whole selection is read.
             selection: NumPy basic slicing, as in `np.s_[10:90, ::2]`; integers drop their dimension.
-            method: "auto", "direct", "sieve", "list", "datatype", "two-phase", or with what windows are moved by
-                "two-phase/datatype", "two-phase/list" or "two-phase/sieve"; see docs/methods.md.
-            out: where to put it: an ndarray of the share's shape and the array's dtype (in either byte order), strided
-                as it likes; for boxes a list of them. Without it, new C-ordered arrays.
-            rank: without a communicator, whose share.
+            method: "auto", "direct", "sieve", "list", "datatype" or "two-phase". "two-phase/datatype", "two-phase/list"
+                and "two-phase/sieve" also say how windows are moved; see docs/methods.md.
+            out: the memory to read into: an ndarray of the share's shape and the array's dtype (in either byte order),
+                with any strides; for boxes a list of them. By default new C-ordered arrays.
+            rank: without a communicator, the rank whose share is read.
             tuning: sizes in bytes by name, e.g. {"window_bytes": 1 << 22}; see docs/methods.md.
 
         Returns:
             An ndarray of `distribution.local_shape(selected shape, rank)`; for boxes a list of ndarrays, one a box;
-            for places one of the shape that NumPy gives `full[indices]`. Places in coded chunks take, besides it,
-            memory for the boxes around them: of each chunk that holds some no more than the box that holds them.
+            for places one of the shape that NumPy gives `full[indices]`. Places in coded chunks need additional
+            memory: in each chunk with places, for the bounding box of these.
 
         Raises:
             ArgumentError: before anything is read.
-            OutOfMemoryError: before anything is read, with the selection and the bytes that it takes.
-            DisagreementError: what `out` then holds is not defined.
-            StoreError: naming rank, path, offset, bytes wanted and got.
+            OutOfMemoryError: before anything is read; the message has the selection and its bytes.
+            DisagreementError: the contents of `out` are undefined then.
+            StoreError: names rank, path, offset, bytes wanted and read.
         """
         request = Request("read", distribution, selection, method, rank, tuning)
         parts = self._read(request, out)
@@ -207,11 +207,11 @@ class Array(DescribedArray, LastOperation, NumpyProtocol, Iterating):
         """Write this rank's share; every other element and byte of the file stays as it was. Collective as `read` is.
 
         Args:
-            values: an ndarray of the share's shape and the array's dtype, in either byte order, strided as it likes
-                (views without ghost cells); for boxes a list of them. Masked elements are written as the variable's
+            values: an ndarray of the share's shape and the array's dtype, in either byte order, with any strides (such
+                as a view without ghost cells); for boxes a list of them. Masked elements are written as the variable's
                 `_FillValue`, else its `missing_value`.
-            distribution: see `read`. Boxes must not overlap, nor places without `overlap=True`. Places in coded chunks
-                are not written.
+            distribution: see `read`. Boxes must not overlap; places may overlap only with `overlap=True`. Places in
+                coded chunks cannot be written.
             selection: see `read`.
             method: see `read`.
             rank: see `read`.
@@ -219,8 +219,8 @@ class Array(DescribedArray, LastOperation, NumpyProtocol, Iterating):
 
         Raises:
             ArgumentError, DisagreementError: before anything is written.
-            StoreError: naming rank, path, offset, bytes wanted and written. Elements of the request may then be old or
-                new; all other bytes are as they were.
+            StoreError: names rank, path, offset, bytes wanted and written. Requested elements may be old or new then;
+                all other bytes are unchanged.
         """
         self._write(Request("write", distribution, selection, method, rank, tuning), values)
 
@@ -236,7 +236,7 @@ class Array(DescribedArray, LastOperation, NumpyProtocol, Iterating):
         cached: float | None = None,
         analyze: bool = False,
     ) -> Plan:
-        """Plan what `read` (or `write`) of the same arguments would do. Local for a distribution, else collective.
+        """Return the plan of `read` (or `write`) with the same arguments. Local for a distribution, else collective.
 
         Args:
             distribution: see `read`. Without a communicator it may be for any number of ranks.
@@ -245,10 +245,10 @@ class Array(DescribedArray, LastOperation, NumpyProtocol, Iterating):
             write: explain a write.
             rank: see `read`.
             tuning: see `read`.
-            cached: the part of it that is taken to be in the page cache, 0 to 1; by default the kernel is asked (with a
-                communicator: what the ranks agreed on last).
-            analyze: carry it out too, and set what was measured beside what was predicted. Collective as `read` is.
-                What is read is thrown away; a write writes the values that are there.
+            cached: the fraction of the request that is assumed to be in the page cache, 0 to 1. By default the kernel
+                is asked (with a communicator, the value is the one that ranks agreed on last).
+            analyze: also carry the operation out, and show measured beside predicted costs. Collective as `read` is.
+                A read discards its values; a write writes the values that are in the file.
 
         Raises:
             ArgumentError: as `read` does.
@@ -264,7 +264,7 @@ class Array(DescribedArray, LastOperation, NumpyProtocol, Iterating):
             return explaining.explained_shares(self, request, cached)
 
     def __getitem__(self, selection: Any) -> Any:
-        """Read the selected elements, as NumPy's basic slicing returns them: a scalar where every dimension is dropped.
+        """Read the selected elements, as NumPy's basic slicing returns them: a scalar if every dimension is dropped.
 
         This is local: this rank alone reads.
         """
@@ -305,31 +305,31 @@ class Array(DescribedArray, LastOperation, NumpyProtocol, Iterating):
     ) -> None:
         """Write the next record of all ranks: the array grows along its first dimension. Collective.
 
-        It goes behind the records that the dimension had when the file was opened or last synced, and behind those that
-        were appended to this array since. What was never written of them reads as the fill value.
+        The record follows the records that the dimension had when the file was opened or last synced, and those that
+        were appended to this array since. Elements of them that were never written read as the fill value.
 
-        Readers see a record when every variable of the file that grows along the dimension has it (each counts its
-        own), or after `sync` or `close`, which fill what the others have not written.
+        Readers see a record when every variable that grows along the dimension has it (each variable counts its own
+        records), or after `sync` or `close`, which fill the missing records of other variables.
 
         Args:
-            values: this rank's share of the record: of the array's shape without its first dimension. Without a
-                communicator it may also have all dimensions: several records.
-            distribution: of one record, or with `records` of so many records together; without a communicator, and
-                where a record is one element, it may be left out.
+            values: this rank's share of the record, which has the array's shape without the first dimension. Without a
+                communicator, values may have all dimensions: then they are several records.
+            distribution: the distribution of one record, or with `records` of so many records together. It is optional
+                without a communicator, and if a record is one element.
             records: how many records are written at once.
             method: see `read`.
             tuning: see `read`.
 
         Raises:
-            ArgumentError: the array does not grow (it was not created with None as its first length).
+            ArgumentError: the array cannot grow (it was not created with None as its first length).
             DisagreementError: ranks append to different arrays, or different numbers of records.
-            StoreError: as `write` does. The array has the records that it had before.
+            StoreError: as `write` does. The array keeps its old records.
         """
         with self._ranks.in_turn(f"append to {self.path}"):
             if distribution is None and records is None and np.ndim(values) == self.ndim:
                 records = len(values)
             if distribution is None and records is None and self.ndim == 1:
-                distribution = Distribution((), grid=())  # one element: that of rank 0
+                distribution = Distribution((), grid=())  # one element: rank 0 writes it
 
             def write(rows: Any) -> None:
                 self._write(Request("write", distribution, rows, method, None, tuning), values)
@@ -337,22 +337,22 @@ class Array(DescribedArray, LastOperation, NumpyProtocol, Iterating):
             self._stored.append(records, write)
 
     def sync(self) -> None:
-        """Bring what was written to the medium before it returns. Collective; of all arrays of the file.
+        """Flush written data of all arrays of the file to the medium. Collective.
 
-        One rank of each node syncs the file, after all ranks have finished writing. What is written from then on is
-        taken to be synced too, and on its way to the device as soon as it is written.
+        One rank of each node syncs the file, after all ranks have finished writing. Later writes are expected to be
+        synced, too: the kernel starts to write them to the device at once.
         """
         self._stored.sync()
 
     def close(self) -> None:
         """Close the array; a created file becomes complete under its name. Collective.
 
-        Of a file with several arrays (`swath.open_file`) this one alone is closed, which is local; the file stays open.
+        If the file has several arrays (`swath.open_file`), this closes the array only, which is local.
 
-        Waits for what other threads do with the array. In a process that was forked from the one that opened it, it
-        lets go of the file and does nothing else: what the parent creates is the parent's to complete.
+        Waits for operations of other threads on the array. In a process that was forked from the one that opened it, it
+        only releases the file: the parent completes it.
 
-        Raises StoreError where it cannot be completed: the old file, if there was one, is then still there.
+        Raises StoreError if the file cannot be completed. Then the old file, if there was one, is still there.
         """
         self._close(None)
 
@@ -369,7 +369,7 @@ class Array(DescribedArray, LastOperation, NumpyProtocol, Iterating):
                 raise
 
     def _record_into(self, recorder: Recorder | None) -> None:
-        """Have operations recorded from now on, or no more. Raise ArgumentError where they are already."""
+        """Start or stop recording operations. Raise ArgumentError if they are recorded already."""
         if recorder is not None and self._recorder is not None:
             raise ArgumentError(f"recorded: {self.path} is recorded already: one block at a time")
         self._recorder = recorder
@@ -378,14 +378,14 @@ class Array(DescribedArray, LastOperation, NumpyProtocol, Iterating):
         self._stored.close(error)
 
     def refuse_closed(self, doing: str) -> None:
-        """Raise ArgumentError where the array is closed."""
+        """Raise ArgumentError if the array is closed."""
         if self._core.is_closed:
             raise ArgumentError(f"{doing} {self.path}: the array is closed; open the file again")
 
     # ---- one operation -----------------------------------------------------------------------------------------------
 
     def _operation(self, request: Request, *, alone: bool = False) -> _core.Operation:
-        """Return the operation that is requested. Raise ArgumentError where there can be none."""
+        """Return the requested operation. Raise ArgumentError if the request is invalid."""
         direction, distribution, selection, method, rank, tuning = request
         kept = self._as_stored
         latest = kept.latest.get(direction)
@@ -444,7 +444,7 @@ class Array(DescribedArray, LastOperation, NumpyProtocol, Iterating):
     def _execute(
         self, request: Request, parts_of: Callable[[_core.Operation], list[Part]], *, alone: bool = False
     ) -> list[Part]:
-        """Carry out what is requested, and return the memory of this rank's parts. Collective, unless `alone`."""
+        """Carry out the request, and return the memory of this rank's parts. Collective, unless `alone`."""
         if alone or self._ranks.size == 1:
             return self._execute_in_turn(request, parts_of, alone=alone)
         comm = self._ranks.comm
@@ -462,7 +462,7 @@ class Array(DescribedArray, LastOperation, NumpyProtocol, Iterating):
             with self._agreed_errors():
                 placing = self._placing
                 self._stored.write(placing.nothing(request), placing.without_memory())
-            operation, parts = self._prepared(request, parts_of)  # places of the file, which are known by now
+            operation, parts = self._prepared(request, parts_of)  # the chunks are allocated now
         library = None if self._core.has_plans else self._library_access(request, parts)
         try:
             if progress.shown:
@@ -485,7 +485,7 @@ class Array(DescribedArray, LastOperation, NumpyProtocol, Iterating):
         return self._core.execute(operation, parts, watched, library)
 
     def _library_access(self, request: Request, parts: list[Part]) -> Callable[[], None]:
-        """Return what moves the parts by the format's own library."""
+        """Return a function that moves the parts with the format's own library."""
         asked = self._placing.in_boxes(request) if isinstance(request.distribution, Places) else request
         indices = functools.partial(local_indices, self.shape, asked, self._ranks.rank)
         return self._stored.by_library(request.direction, indices, parts)
@@ -493,7 +493,7 @@ class Array(DescribedArray, LastOperation, NumpyProtocol, Iterating):
     def _prepared(
         self, request: Request, parts_of: Callable[[_core.Operation], list[Part]], *, alone: bool = False
     ) -> tuple[_core.Operation, list[Part]]:
-        """Return the operation and its memory, or raise on all ranks what is wrong with either on one."""
+        """Return the operation and its memory. An error of any rank with either is raised on all ranks."""
         operation: _core.Operation | None = None
         try:
             operation = self._operation(request, alone=alone)
@@ -508,7 +508,7 @@ class Array(DescribedArray, LastOperation, NumpyProtocol, Iterating):
             self._shared = request
         if self._recorder is not None:
             self._recorder.add(request)
-        # What was done before anybody could have waited for it needs no second look; for places no layout is advised.
+        # Short operations are not checked. No layout is advised for places.
         is_watched = self._watches_layout and not isinstance(request.distribution, Places)
         if is_watched and done.counters.total_seconds >= layout_warning.SECONDS_MIN:
             self._watches_layout = not layout_warning.warn_of(self, done)
@@ -521,7 +521,7 @@ class Array(DescribedArray, LastOperation, NumpyProtocol, Iterating):
 
     @contextlib.contextmanager
     def _agreed_errors(self) -> Iterator[None]:
-        """Note on errors of the core that all ranks raise them."""
+        """Mark errors of the core as agreed: all ranks raise them."""
         try:
             yield
         except Error as error:
@@ -534,7 +534,7 @@ class Array(DescribedArray, LastOperation, NumpyProtocol, Iterating):
         return self._in_order_of(parts)
 
     def _in_order_of(self, parts: list[Part]) -> list[Part]:
-        """Return what was read, where `out` is in the other byte order with its bytes swapped."""
+        """Return the parts read. If `out` has the other byte order, swap its bytes."""
         parts = [parts.finish()] if isinstance(parts, PlacedParts) else parts
         for part in parts:
             if part.dtype != self.dtype:
@@ -546,7 +546,7 @@ class Array(DescribedArray, LastOperation, NumpyProtocol, Iterating):
             return self._placing.to_read(request, out)
         shapes = [tuple(shape) for shape in operation.local_shapes(self._ranks.rank)]
         if out is None:
-            # A rank without a share of an array of no dimensions still gets its shape: zero, not what was there.
+            # Without dimensions, a rank without a share gets an element, too: it is zero.
             return [new_part(s, self.dtype, lambda: self._in_words(request), zeroed=not s) for s in shapes]
         return checked_out(out, shapes, self.dtype, boxes=isinstance(request.distribution, Boxes))
 
@@ -569,7 +569,7 @@ class Array(DescribedArray, LastOperation, NumpyProtocol, Iterating):
         return checked_values(values, shapes, self.dtype, boxes=isinstance(request.distribution, Boxes))
 
     def _unmasked(self, values: Any) -> Any:
-        """Return values with the fill value in place of masked ones. Raise ArgumentError where there is none."""
+        """Return values with the fill value in place of masked ones. Raise ArgumentError if there is no fill value."""
         if not isinstance(values, masks.CAN_BE_MASKED):
             return values
         return masks.filled(values, self.dtype, self.attributes, f"write {self._stored.description.name}: values")
@@ -578,7 +578,7 @@ class Array(DescribedArray, LastOperation, NumpyProtocol, Iterating):
 def _operation(
     ranks: int, form: _core.ArrayForm, direction: str, share: Share, method: str, sizes: tuple[tuple[str, int], ...]
 ) -> _core.Operation:
-    """Return an operation of a distribution, or of one rank alone, from checked arguments."""
+    """Make an operation of a distribution, or of one rank alone, from checked arguments."""
     return _core.Operation(form, direction, _decomposition(ranks, *share), method, sizes)
 
 
@@ -589,5 +589,5 @@ def _decomposition(
         return _core.Decomposition.alone(selection)
     if rank is None:
         return _core.Decomposition.distributed(distribution._core, selection, ranks)
-    distribution.local_shape(selected_shape(selection), rank)  # raises where there is no such rank
+    distribution.local_shape(selected_shape(selection), rank)  # raises if there is no such rank
     return _core.Decomposition.share_of(distribution._core, selection, rank)

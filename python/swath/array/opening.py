@@ -1,4 +1,4 @@
-"""`swath.open`, `create`, `open_file` and `create_file`: what rank 0 finds out once, and what every rank gets."""
+"""`swath.open`, `create`, `open_file` and `create_file`. Rank 0 looks at the file, and all ranks get what it found."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from swath.throttle import throttle
 Made = TypeVar("Made")
 Opened = TypeVar("Opened", Array, File)
 Stripe = tuple[int, int, int]
-"""Of a file in a pool: bytes of a unit, objects in turns, bytes of an object."""
+"""The striping of a file in a pool: bytes of a unit, number of objects in turn, bytes of an object."""
 
 
 @overload
@@ -96,31 +96,31 @@ def open(  # noqa: A001 - the name that scripts use
     """Open an array in an existing file. Collective over `comm`.
 
     Args:
-        path: the file: .npy, netCDF classic, netCDF-4, HDF5, or any file where shape and dtype are given; or the
-            folder of a Zarr store.
-        variable: its name in the file; may be left out where only one can be meant.
+        path: the file: .npy, netCDF classic, netCDF-4, HDF5, or any raw file (with shape and dtype); or the folder of a
+            Zarr store.
+        variable: its name in the file; optional if the file has only one.
         mode: "r" to read, "r+" to read and write in place.
-        comm: an mpi4py communicator; without one, all work is of this process alone.
-        shape: of a raw file, in elements.
-        dtype: of a raw file, byte order included.
-        order: of a raw file: "C", "F", or the dimensions from slowest to fastest.
-        offset: of a raw file: bytes before the first element.
-        format: "raw", "npy", "netcdf-classic", "hdf5" or "zarr", where it should not be recognised from the file.
-        engine: what moves the bytes: "auto", "posix", "uring", "null", or "model:PRESET" in the time of a
-            modelled disk (docs/modelled-disks.md); by default $SWATH_ENGINE, else "auto".
-        streams: how many streams the file's target (its disk, its server) serves at a time: "auto" finds out while
-            running, None sets no limit, a number does, and {"read": "auto", "write": 4} tells them apart; a limit for
-            both is one for reads, for buffered writes are better left to the kernel. By default $SWATH_STREAMS, else
-            swath.ini, else "auto". See docs/streams.md.
+        comm: an mpi4py communicator; without one, this process works alone.
+        shape: for a raw file: its shape, in elements.
+        dtype: for a raw file: its dtype, with byte order.
+        order: for a raw file: "C", "F", or the dimensions from slowest to fastest.
+        offset: for a raw file: the bytes before the first element.
+        format: "raw", "npy", "netcdf-classic", "hdf5" or "zarr"; by default it is recognised from the file.
+        engine: the engine that moves the bytes: "auto", "posix", "uring", "null", or "model:PRESET", which takes the
+            time of a modelled disk (docs/modelled-disks.md); by default $SWATH_ENGINE, else "auto".
+        streams: how many streams the file's target (its disk, its server) serves at a time. "auto" measures while
+            running, None sets no limit, a number sets one, and {"read": "auto", "write": 4} sets them separately. One
+            limit for both applies to reads only: the kernel schedules buffered writes better. By default
+            $SWATH_STREAMS, else swath.ini, else "auto". See docs/streams.md.
         lock_timeout: seconds to wait for a lock that another program holds on a part that is to be written; by default
             $SWATH_LOCK_TIMEOUT, else for ever.
-        decode: read what values mean: masked and scaled by the attributes of the variable, see `Decoded`. By default
-            values are the stored ones, and nothing is masked or scaled.
+        decode: read decoded values, masked and scaled by the attributes of the variable, see `Decoded`. By default
+            stored values are read.
 
     Raises:
         NotFoundError, StoreError: the system refuses the file.
-        FormatError: the file is truncated, or its header cannot be true.
-        ArgumentError: a missing variable (the message lists those there are), or arguments that do not go together.
+        FormatError: the file is truncated, or its header is invalid.
+        ArgumentError: a missing variable (the message lists the existing ones), or arguments that exclude each other.
         UnsupportedError: elements that are not plain bytes.
     """
     words = compared.call_signature("open", path, locals(), own=("path", "comm"))
@@ -142,7 +142,7 @@ def open(  # noqa: A001 - the name that scripts use
 
 
 def open_described(description: Description, ranks: Ranks, options: OpenOptions) -> Array:
-    """Return an array that has its file open for itself, and closes it. Every rank does so."""
+    """Return an array that has opened its file for itself, and closes it. Every rank calls this."""
     return _opened_with_file(description, ranks, options)[1]
 
 
@@ -180,7 +180,7 @@ def open_file(
 
     Raises:
         NotFoundError, StoreError: the system refuses the file.
-        FormatError: the file is truncated, or its header cannot be true; or of no format that Swath knows.
+        FormatError: the file is truncated, its header is invalid, or Swath does not know its format.
     """
     words = compared.call_signature("open file", path, locals(), own=("path", "comm"))
     name = compared.path_text(path)
@@ -214,14 +214,14 @@ def create_file(
 ) -> File:
     """Create a file for many arrays: `File.create` makes each. Collective over `comm`; so is closing it.
 
-    It gets its name when it is closed, with everything in it: see `create`. One with a dimension that grows has its
-    name from the first `File.sync` on.
+    The file gets its name when it is closed, with everything in it: see `create`. If it has a dimension that can grow,
+    it gets its name at the first `File.sync`.
 
     Args:
-        path: the file. Its suffix says the format (.nc, .nc4, .nc3, .h5, .hdf5, .zarr) where `format` does not; .nc
-            and .nc4 are netCDF-4 (.nc without h5py, and in a Ceph pool, netCDF classic, as .nc3 is).
+        path: the file. Without `format` its suffix determines the format (.nc, .nc4, .nc3, .h5, .hdf5, .zarr). .nc and
+            .nc4 are netCDF-4, .nc3 is netCDF classic; so is .nc without h5py, and in a Ceph pool.
         format: "netcdf-classic", "netcdf-classic:cdf1" (or cdf2, cdf5), "netcdf4", "hdf5", "zarr" or "zarr:v2".
-        attributes: of the file.
+        attributes: the attributes of the file.
         overwrite: see `create`.
         atomic: see `create`.
         comm: see `open`.
@@ -247,13 +247,13 @@ def create_file(
 
 @in_turn
 def create_whole_file(path: Any, whole: WholeFile, *, format: str, overwrite: bool) -> File:  # noqa: A002
-    """Create a file with all that it is to hold but the elements, every one of which is then written, and open it.
+    """Create a file with everything but the elements, and open it. The caller then writes every element.
 
-    Of one process. Else as `create_file`, which it outruns where the file has many variables.
+    It is for one process. Apart from that it is like `create_file`, and faster for many variables.
 
     Raises:
         ExistsError: the file exists and `overwrite` is not given.
-        ArgumentError: what the format cannot hold, all of it.
+        ArgumentError: the format cannot hold some of it; the message lists everything.
         StoreError: the system refuses.
     """
     refusals = formats.refusals(format, whole)
@@ -293,39 +293,39 @@ def create(
 ) -> Array:
     """Create an array, in a file of its own or as another variable of a file that exists. Collective over `comm`.
 
-    So is closing it, which makes the file complete. A netCDF, HDF5 or Zarr file that exists, and has no `variable` of
-    that name, gets it; the others in it stay.
+    Closing the array completes the file, and is collective, too. If a netCDF, HDF5 or Zarr file exists, and has no
+    variable of that name, the variable is added to it; the others stay.
 
-    An atomic file is written aside, synced and renamed when it is closed: after a crash at any point there is either
-    the old file or the complete new one. An exception inside the `with` block removes what was written aside; so does
-    an array that is never closed, with a ResourceWarning.
+    An atomic file is written under a temporary name, synced, and renamed when it is closed: after a crash at any point
+    there is either the old file or the complete new one. An exception inside the `with` block removes the temporary
+    file; so does an array that is never closed, with a ResourceWarning.
 
     Args:
-        path: the file. Its suffix says the format (.npy, .nc, .nc4, .nc3, .h5, .hdf5, .zarr, else raw) where `format`
-            does not; .nc and .nc4 are netCDF-4 (.nc without h5py, and in a Ceph pool, netCDF classic, as .nc3 is).
-        shape: in elements. None as the first length grows (netCDF, HDF5, Zarr): see `Array.append`.
-        dtype: as stored; netCDF classic files are big-endian whatever is asked for.
-        order: "C", "F" (raw, .npy), or the dimensions from slowest to fastest (raw); in Zarr that of each chunk.
-        fill: what elements read as that were never written; by default the format's own fill value, else 0.
+        path: the file. Without `format` its suffix determines the format (.npy, .nc, .nc4, .nc3, .h5, .hdf5, .zarr,
+            else raw). .nc and .nc4 are netCDF-4, .nc3 is netCDF classic; so is .nc without h5py, and in a Ceph pool.
+        shape: in elements. With None as the first length the array can grow (netCDF, HDF5, Zarr): see `Array.append`.
+        dtype: as stored; netCDF classic files are always big-endian.
+        order: "C", "F" (raw, .npy), or the dimensions from slowest to fastest (raw); in Zarr, the order in each chunk.
+        fill: the value of elements that were never written; by default the format's own fill value, else 0.
         variable: the variable's name in netCDF, HDF5 and Zarr.
         dimensions: its dimensions' names in netCDF, HDF5 and Zarr.
         attributes: its attributes in netCDF, HDF5 and Zarr.
         chunks: elements of a chunk along each dimension, of HDF5 and netCDF-4 (by default the array is contiguous, with
             codecs in chunks of up to 1 MiB) and Zarr (by default chunks of about 4 MiB).
-        shards: of Zarr: the shape of a shard, a file of so many whole chunks; by default each chunk is a file.
-        codecs: one or several, each a name or {"name": ..., "configuration": {"level": 4}} as in Zarr's version 3. Of
-            Zarr "zstd" (the default), "blosc", "gzip", "lz4", "zlib", "shuffle", "crc32c"; [] for none. Of HDF5 "zlib"
-            (or "gzip", "deflate"), "shuffle", "fletcher32", and where hdf5plugin is "zstd", "blosc", "lz4"; by default
-            none.
-        layout: what `swath.advise_layout` has found for this shape, in place of order, chunks, shards, and codecs where
-            it says which; of a pool also in place of `stripe`.
-        stripe: of a file in a Ceph pool: the bytes of a stripe unit, the objects that units go to in turns, and the
-            bytes of an object; by default (65536, 4, 4194304).
+        shards: for Zarr: the shape of a shard, a file of whole chunks; by default each chunk is a file.
+        codecs: one or several, each a name or {"name": ..., "configuration": {"level": 4}} as in Zarr's version 3. For
+            Zarr: "zstd" (the default), "blosc", "gzip", "lz4", "zlib", "shuffle", "crc32c"; [] for none. For HDF5:
+            "zlib" (or "gzip", "deflate"), "shuffle", "fletcher32", with hdf5plugin also "zstd", "blosc", "lz4"; by
+            default none.
+        layout: advice of `swath.advise_layout` for this shape. It replaces order, chunks and shards, and codecs if it
+            names them; in a pool also `stripe`.
+        stripe: for a file in a Ceph pool: the bytes of a stripe unit, the number of objects that get units in turn, and
+            the bytes of an object; by default (65536, 4, 4194304).
         format: "raw", "npy", "netcdf4", "netcdf-classic", "netcdf-classic:cdf1" (or cdf2, cdf5), "hdf5", "zarr" or
             "zarr:v2".
         overwrite: whether an existing file may be replaced.
-        atomic: False writes under the final name at once; what it replaces goes when the new file is made.
-        comm: an mpi4py communicator; without one, all work is of this process alone.
+        atomic: False writes under the final name at once; a replaced file is removed when the new one is created.
+        comm: an mpi4py communicator; without one, this process works alone.
         engine: see `open`.
         streams: see `open`.
         lock_timeout: see `open`.
@@ -361,7 +361,7 @@ def create(
 
 
 def _stripe(path: Any, stripe: Stripe | None, layout: AdvisedLayout | None) -> Stripe | None:
-    """Return how a new file is striped: as is asked for, or advised; None: as its name says, or as is usual."""
+    """Return the requested or advised striping of a new file; None for that in its name, or the default."""
     if stripe is not None or layout is None or "stripe=" in str(path):
         return stripe
     return getattr(layout, "stripe", None) if stored_path.of(str(path)).is_striped else None
@@ -374,7 +374,7 @@ def _with_layout(
     dtype: npt.DTypeLike,
     format: str,  # noqa: A002
 ) -> formats.CreationOptions:
-    """Return the options of `create` with what an advice says of order and chunks. Raise ArgumentError."""
+    """Return the options of `create` with the order and chunks of an advice. Raise ArgumentError."""
     if layout is None:
         return given
     if not callable(getattr(layout, "creation", None)):
@@ -394,7 +394,7 @@ def _with_layout(
 
 
 class NewFile(NamedTuple):
-    """Which file is created: arguments of `create` and `create_file`."""
+    """The file to create: arguments of `create` and `create_file`."""
 
     path: Any
     format: str | None
@@ -402,9 +402,9 @@ class NewFile(NamedTuple):
     atomic: bool
 
     def format_to_add_to(self, variable: str | None) -> str | None:
-        """Return the format of the file that exists and gets another variable; None where a new one is made.
+        """Return the format of the existing file that gets another variable; None if a new file is created.
 
-        Raises ExistsError where it has that variable.
+        Raises ExistsError if the file has that variable.
         """
         name = formats.checked_path(self.path)
         if not stored_path.of(name).can_change_contents or self.overwrite or not os.path.exists(name):
@@ -423,7 +423,7 @@ class NewFile(NamedTuple):
         return found.format
 
     def atomic_file(self) -> AtomicFile:
-        """Return where it is written, and the name that it gets."""
+        """Return the new file, which is written aside until it is complete."""
         is_folder = formats.is_folder(formats.format_for(self.path, self.format))
         return AtomicFile(self.path, overwrite=self.overwrite, atomic=self.atomic, is_folder=is_folder)
 
@@ -435,7 +435,7 @@ def _created(
     options: OpenOptions,
     steps: tuple[Callable[[AtomicFile], Made], Callable[[Made, OpenOptions], tuple[OpenedFile, Opened]]],
 ) -> Opened:
-    """Return what `steps` make: on rank 0 the file, from where it is written, then on all ranks what opens it."""
+    """Create a file by `steps`: rank 0 makes the file, then all ranks open it. Return the opened object."""
     make, opened = steps
     name = compared.path_text(new.path)
 
@@ -464,7 +464,7 @@ def _created(
 def _created_file(
     words: str, new: NewFile, ranks: Ranks, options: OpenOptions, make_file: Callable[[str, str], None]
 ) -> File:
-    """Return a new file, open: `make_file` makes it where it is told, in the format that it is told."""
+    """Return a new open file. `make_file` gets its path and format, and makes it."""
 
     def make(atomic_file: AtomicFile) -> tuple[str, Contents]:
         make_file(atomic_file.working_path, formats.format_for(new.path, new.format))
@@ -482,7 +482,7 @@ def _created_file(
 def _added(
     words: str, new: NewFile, ranks: Ranks, options: OpenOptions, new_array: Callable[[], formats.NewArray]
 ) -> Array:
-    """Return another variable of a file that exists."""
+    """Add a variable to an existing file, and return its array."""
     name = compared.path_text(new.path)
 
     def look() -> tuple[str, str, FoundOfStore]:

@@ -1,4 +1,4 @@
-"""Places of an array whose elements have no bytes of their own: read in the boxes that hold them, then picked."""
+"""Reads places of coded arrays: reads boxes around the places, and picks their elements from these."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from swath.space import Boxes, Shape
 
 
 class _Pick(NamedTuple):
-    """What is picked from a box.
+    """The elements to pick from a box.
 
     Attributes:
-        start: the box's first corner.
-        stop: its other one.
-        of_box: the index of the elements in it, by which NumPy picks.
-        of_result: where they go in the piece.
+        start: the first corner of the box.
+        stop: its opposite corner.
+        of_box: the NumPy index of the elements in the box.
+        of_result: their index in the piece.
     """
 
     start: Shape
@@ -32,11 +32,11 @@ class _Pick(NamedTuple):
 
 
 class Picked:
-    """Places as boxes: of each chunk that holds some, what lies around those.
+    """Places as boxes: in each chunk with places, the bounding box of these.
 
     Attributes:
-        shape: of the result.
-        boxes: that are read.
+        shape: the shape of the result.
+        boxes: the boxes to read.
     """
 
     def __init__(self, places: Places, description: Description, where: str) -> None:
@@ -52,7 +52,7 @@ class Picked:
         self.boxes = Boxes((pick.start, pick.stop) for _, _, picks in self._pieces for pick in picks)
 
     def pick(self, parts: list[Part], result: Part) -> None:
-        """Fill the result from what was read of the boxes."""
+        """Fill the result from the boxes that were read."""
         left = iter(parts)
         for elements, shape, picks in self._pieces:
             of_piece = result[elements].reshape(shape) if self._is_flat else result
@@ -93,7 +93,7 @@ def _cuts(level: Level, piece: Resolved) -> list[_Cut]:
 
 
 def _pick(piece: Resolved, constant: dict[int, int], cuts: tuple[_Cut, ...]) -> _Pick:
-    """Return the box around one combination of cuts; each is an axis of what NumPy picks."""
+    """Return the box around one combination of cuts. Each cut is an axis of the picked elements."""
     start = [constant.get(d, 0) for d in range(len(piece.indices))]
     stop = [low + 1 for low in start]
     of_box: list[Any] = [0] * len(start)

@@ -1,4 +1,4 @@
-"""Places in an array as it is stored: the bytes of the file that they are, and where these belong in memory."""
+"""Places in an array as it is stored: their bytes in the file, and the places of these bytes in memory."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from swath.space import Shape
 
 Nest = _core.Nest
 Steps: TypeAlias = "tuple[int, ...]"
-"""From an element to the next along each axis, in bytes or in elements."""
+"""The step to the next element along each axis, in bytes or in elements."""
 
 
 class _List:
-    """A piece of one level, or none: a list of elements in the order of the file."""
+    """A piece with at most one level: a list of elements in the order of the file."""
 
     def __init__(self, product: Product, storage: Storage) -> None:
         self._element_bytes = storage.element_bytes
         level = product.levels[0] if product.levels else None
         places = np.zeros(0 if product.is_empty else 1, np.int64) if level is None else level.places
-        self._positions = None if level is None else level.positions  # None: one behind the other
+        self._positions = None if level is None else level.positions  # None: consecutive
         self._level = level
         self._offsets, self._origin = places, product.place
         self.has_absent = False
@@ -59,17 +59,17 @@ class _List:
         self._offsets = self._offsets[is_there]
 
     def offsets(self) -> Indices:
-        """Return where each element is, in the order of the file."""
+        """Return the offset of each element, in the order of the file."""
         return self._offsets + self._origin
 
     def forget_offsets(self) -> None:
-        """There is the nest."""
+        """Free the offsets: the nest has them."""
         self._offsets = np.zeros(0, np.int64)
         if self._level is not None:
             self._level.forget_places()
 
     def along(self, steps: Steps) -> Indices:
-        """Return how far in the result each element is from the first."""
+        """Return the distance in the result of each element from the first."""
         if self._level is None:
             return np.zeros(self._count, dtype=np.int64)
         return self._level.along(steps, self._level.flat_positions() if self._positions is None else self._positions)
@@ -84,7 +84,7 @@ class _List:
 
 
 class _Nested:
-    """A piece of several levels: in each chunk a nest of them, the chunks in the order of the file."""
+    """A piece with several levels: a nest of levels for each chunk, in the order of the file."""
 
     def __init__(self, product: Product, storage: Storage) -> None:
         self._element_bytes = storage.element_bytes
@@ -111,7 +111,7 @@ class _Nested:
         return [level.along(steps, level.flat_positions()) for level in self._levels]
 
     def along(self, steps: Steps) -> Indices:
-        """Return how far in the result each element is from the first, in the order of the file."""
+        """Return the distance in the result of each element from the first, in the order of the file."""
         return self._listed(self._along_levels(steps), np.zeros(len(self._chunks), np.int64))
 
     def _listed(self, of_levels: list[Indices], origins: Indices) -> Indices:
@@ -125,17 +125,17 @@ class _Nested:
         return self._nest(self._along_levels(steps), np.zeros(len(self._chunks), np.int64))
 
     def forget_offsets(self) -> None:
-        """There is the nest."""
+        """Free the offsets: the nest has them."""
         for level in self._levels:
             level.forget_places()
 
     def offsets(self) -> Indices:
-        """Return where each element is, in the order of the file."""
+        """Return the offset of each element, in the order of the file."""
         return self._listed([level.places for level in self._levels], self._offsets)
 
 
 class _Merged:
-    """Pieces whose elements interleave in the file: a list of all of them, each once, and in the order of the file."""
+    """Pieces whose elements interleave in the file: a list of all elements, each once, in the order of the file."""
 
     def __init__(self, pieces: list[_List | _Nested], positions: list[Indices], element_bytes: int) -> None:
         self._element_bytes = element_bytes
@@ -161,9 +161,9 @@ class Placed:
     """The places of one rank in an array as it is stored.
 
     Attributes:
-        shape: of the result.
-        nest: the bytes of the file, ascending.
-        has_absent: whether some elements are in chunks that the file does not have yet.
+        shape: the shape of the result.
+        nest: the bytes in the file, ascending.
+        has_absent: whether some elements are in chunks that are not in the file yet.
     """
 
     def __init__(self, places: Places, description: Description, where: str) -> None:
@@ -190,7 +190,7 @@ class Placed:
         self._packed: Nest | None = None
 
     def memory(self, part: Part) -> Nest:
-        """Return where the bytes of `nest` are in an array of the result's shape, counted from its first element."""
+        """Return the places of the bytes of `nest` in an array of the result's shape, from its first element on."""
         if not part.flags.c_contiguous:
             return self._memory(part.strides)
         if self._packed is None:
@@ -207,7 +207,7 @@ class Placed:
         return _sequence(nests, [begin * step for begin, _, _ in self._pieces])
 
     def repeat(self, part: Part) -> None:
-        """Copy what was read to all other places of the same element."""
+        """Copy each element that was read to all its other places."""
         if self._merged is not None and self._merged.repeats is not None:
             part[self._merged.repeats.again] = part[self._merged.repeats.first]
         for begin, product in self._repeats:
@@ -217,7 +217,7 @@ class Placed:
                     _repeat_level(of_piece, level, level.repeats)
 
     def repeated(self) -> str:
-        """Return in words what is there several times; empty where nothing is."""
+        """Return the first repeated place in words; "" if there is none."""
         for number, (_, product) in enumerate(self._repeats):
             for level in product.levels:
                 if level.repeats is not None:
@@ -239,7 +239,7 @@ class Placed:
 
 
 def c_steps(shape: Shape, step: int) -> Steps:
-    """Return from an element to the next along each axis in C order, where it is `step` along the last."""
+    """Return the step to the next element along each axis in C order; `step` is that of the last axis."""
     return tuple(step * math.prod(shape[axis + 1 :]) for axis in range(len(shape)))
 
 

@@ -15,9 +15,9 @@ Indices = npt.NDArray[np.int64]
 
 
 class Resolved(NamedTuple):
-    """Elements of an array of known shape: one index array a dimension, all with as many axes as `shape`.
+    """Elements of an array of known shape: an index array for each dimension, each with as many axes as `shape`.
 
-    They broadcast to `shape`: an axis along which an array does not vary has the length 1 there.
+    The index arrays broadcast to `shape`: an axis along which one does not vary has the length 1.
     """
 
     indices: tuple[Indices, ...]
@@ -25,7 +25,7 @@ class Resolved(NamedTuple):
 
 
 class _OfArrays:
-    """Elements by index arrays of the leading dimensions, and all of the trailing ones."""
+    """Elements by index arrays of the leading dimensions, with all indices of the trailing ones."""
 
     def __init__(self, indices: tuple[Any, ...]) -> None:
         arrays = [_integers(number, given) for number, given in enumerate(indices)]
@@ -82,7 +82,7 @@ class _OfShare:
         except ArgumentError as error:
             raise type(error)(f"{where}{error}") from None
         holds = bool(self.distribution._core.holds(self.rank))
-        # Who has no place in the grid has nothing, also where all dimensions are dropped.
+        # A rank outside the grid has no elements, even if all dimensions are dropped.
         resolved = _product(
             [start + step * (np.zeros(1, np.int64) if dropped else next(kept)) for start, step, _, dropped in selection]
         )
@@ -97,27 +97,28 @@ _Piece: TypeAlias = _OfArrays | _OfBox | _OfShare
 
 
 class Places:
-    """This rank's elements by index arrays: each rank gives its own, which no other rank can compute.
+    """This rank's elements by index arrays. Each rank passes its own, which other ranks cannot compute.
 
     `a.read(swath.Places(ix, iy))` is NumPy's `a[ix, iy]`, and `a.read(swath.Places(*np.ix_(rows, columns)))` is
     `a[np.ix_(rows, columns)]`. Index arrays broadcast together; dimensions without one are taken whole; negative
     indices count from the end. Places may be in any order, and when read also repeated. See docs/views.md.
 
-    What is kept of them is a nest of levels (decision record 0037): lists that combine, as `np.ix_` makes them, are
-    levels inside each other, which take the memory of the lists and not of their product; lists at equal distances
-    take none, but here, where the indices are kept as they were given.
+    They are stored as a nest of levels (decision record 0037). Lists that combine, as `np.ix_` makes them, are levels
+    inside each other: they need the memory of the lists, not of their product. Lists with a constant stride need no
+    memory there; this object also keeps the given indices.
 
     Args:
         indices: an array, list or range of integers for each of the leading dimensions.
-        overlap: writes may share elements. One that this rank gives several times then has the last value, as in NumPy;
-            of several ranks' values, one. All ranks must say the same. Without it an element that is there twice is
-            an ArgumentError of a write, on all ranks.
+        overlap: whether writes may share elements. An element that this rank writes several times gets the last value,
+            as in NumPy; one that several ranks write gets the value of one of them. All ranks must pass the same.
+            Without it, a write with a repeated element raises ArgumentError, on all ranks.
 
     Attributes:
-        overlap: as given.
+        overlap: the argument.
 
     Raises:
-        ArgumentError: what are no integers, or do not broadcast. An index outside the array is one of the operation.
+        ArgumentError: indices are not integers, or do not broadcast. An operation raises it if an index is outside the
+            array.
     """
 
     def __init__(self, *indices: Any, overlap: bool = False) -> None:
@@ -129,9 +130,9 @@ class Places:
 
     @classmethod
     def union(cls, *parts: Any, overlap: bool = False) -> Places:
-        """Return the elements of all parts, as one flat part: part behind part, each in C order.
+        """Return the elements of all parts as one flat part: one part behind the other, each in C order.
 
-        Without parts it is empty, for ranks that have nothing. Parts may share elements when they are read.
+        Without parts the union is empty, for ranks without elements. In a read, parts may share elements.
 
         Args:
             parts: `Places`, `Boxes`, and shares of distributions as (distribution, rank) or (distribution, rank,
@@ -156,19 +157,19 @@ class Places:
         self.overlap = bool(overlap)
 
     def shape_in(self, shape: Shape) -> Shape:
-        """Return the shape of what is read from an array of `shape`. Raises ArgumentError as reading it does."""
+        """Return the shape of the result for an array of `shape`. Raises ArgumentError as a read does."""
         pieces = list(self._resolved(tuple(shape), ""))
         if not self._is_flat:
             return pieces[0].shape
         return (sum(int(np.prod(piece.shape, dtype=np.int64)) for piece in pieces),)
 
     def _resolved(self, shape: Shape, where: str) -> Iterator[Resolved]:
-        """Yield the elements of each piece. Raise ArgumentError, which begins with `where`, for one outside."""
+        """Yield the elements of each piece. Raise ArgumentError, which begins with `where`, if one is outside."""
         for number, piece in enumerate(self._pieces):
             yield piece.resolved(shape, f"{where}part {number}: " if self._is_flat else where)
 
     def __len__(self) -> int:
-        """Return the length of the first axis, as NumPy's index arrays have it; of a union, its parts, box by box."""
+        """Return the length of the first axis, as for NumPy's index arrays; for a union, its number of pieces."""
         if self._is_flat:
             return len(self._pieces)
         (piece,) = self._pieces
@@ -201,7 +202,7 @@ def _pieces_of(number: int, part: Any) -> list[_Piece]:
 
 
 def _product(lists: list[Indices]) -> Resolved:
-    """Return all combinations of the indices, one list a dimension."""
+    """Return all combinations of the indices, given as a list for each dimension."""
     return Resolved(tuple(np.ix_(*lists)) if lists else (), tuple(len(one) for one in lists))
 
 
@@ -223,7 +224,7 @@ def _integers(number: int, given: Any) -> Indices:
 
 
 def _kept(array: Indices, axes: int) -> Indices:
-    """Return it with so many axes, of the length 1 where it does not vary, so that a product of lists stays lists."""
+    """Return the array with so many axes. An axis along which it does not vary gets the length 1."""
     array = array.reshape((1,) * (axes - array.ndim) + array.shape)
     for axis in range(axes):
         first = array[(slice(None),) * axis + (slice(0, 1),)]
@@ -235,7 +236,7 @@ def _kept(array: Indices, axes: int) -> Indices:
 
 
 def _within(array: Indices, extent: int, d: int, where: str) -> Indices:
-    """Return indices from 0 on. Raise ArgumentError for one outside."""
+    """Return non-negative indices. Raise ArgumentError if one is outside the array."""
     if array.size == 0:
         return array
     low, high = int(array.min()), int(array.max())

@@ -1,4 +1,4 @@
-"""What an array does with places: operations of them, and the memory that belongs to them."""
+"""Operations of places on an array, and the memory for them."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from swath.ranks.ranks import Ranks
 from swath.space import Shape
 
 PLACES_KEPT = 4
-"""The places that an array keeps, for whoever gives the same object again; they may list very many."""
+"""The number of `Places` objects whose resolved form an array caches; each may have very many indices."""
 
 
 class PlacedParts(list[Any]):
-    """Memory of places as the core takes it.
+    """The memory of places, as the core takes it.
 
     Attributes:
-        finish: what makes the result of it, once it was read.
+        finish: makes the result from it after a read.
     """
 
     def __init__(self, moved: list[Any], finish: Callable[[], Part]) -> None:
@@ -36,7 +36,7 @@ class PlacedParts(list[Any]):
 
 
 class Placing:
-    """Places of one array, as it is stored now."""
+    """Makes operations and memory for places of one array, as it is stored now."""
 
     def __init__(self, description: Description, form: _core.ArrayForm, ranks: Ranks) -> None:
         self._description = description
@@ -50,7 +50,7 @@ class Placing:
         )
 
     def operation(self, request: Request, sizes: Any) -> _core.Operation:
-        """Return the operation that is requested. Raise ArgumentError where there can be none."""
+        """Return the requested operation. Raise ArgumentError if the request is invalid."""
         direction, places = request.direction, _places_of(request)
         where = f"{direction} {self._description.name}"
         if request.selection is not ...:
@@ -82,7 +82,7 @@ class Placing:
         return _core.Operation(self._form, request.direction, own, request.method, sizes)
 
     def nothing(self, request: Request) -> _core.Operation:
-        """Return a write of no places, as all ranks that write places can take part in."""
+        """Return a write of no places. It is collective for ranks that write places."""
         own = _core.Decomposition.own_view(
             _core.Nest(), self._rank, self._size, self._description.shape, _places_of(request).overlap
         )
@@ -94,7 +94,7 @@ class Placing:
         return PlacedParts([_core.ViewMemory(nothing, _core.Nest())], lambda: nothing)
 
     def to_read(self, request: Request, out: Any) -> PlacedParts:
-        """Return the memory to read into. Raise ArgumentError where `out` is not like it."""
+        """Return the memory to read into. Raise ArgumentError if `out` does not match."""
         places, dtype = _places_of(request), self._description.dtype
         found = self._picked(places) if self._is_picked else self._placed(places)
         what = functools.partial(str, f"read places of {self._description.name}")
@@ -113,13 +113,13 @@ class Placing:
         return PlacedParts([memory], functools.partial(_repeated_in, found, result))
 
     def to_write(self, request: Request, values: Any) -> PlacedParts:
-        """Return the memory to write from. Raise ArgumentError where `values` are not like it."""
+        """Return the memory to write from. Raise ArgumentError if `values` do not match."""
         placed = self._placed(_places_of(request))
         part = checked_values(values, [placed.shape], self._description.dtype, boxes=False)[0]
         return PlacedParts([_core.ViewMemory(part, placed.memory(part))], lambda: part)
 
     def in_boxes(self, request: Request) -> Request:
-        """Return what a library is asked for: the boxes around the places."""
+        """Return the request to the format's library: the boxes around the places."""
         return request._replace(distribution=self._picked(_places_of(request)).boxes)
 
 
@@ -132,7 +132,7 @@ def _picked(description: Description, places: Places) -> Picked:
 
 
 def _own(rank: int, ranks: int, shape: Shape, placed: Placed, allows_overlap: bool) -> _core.Decomposition:
-    # One for all operations: it is hashed once.
+    # All operations share it, so it is hashed once.
     return _core.Decomposition.own_view(placed.nest, rank, ranks, shape, allows_overlap)
 
 

@@ -1,4 +1,4 @@
-"""What `explain` returns: a plan that prints as text and converts to plain data."""
+"""The plans that `explain` returns. They print as text and convert to plain data."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from swath.array.counters import IoAmounts
 from swath.errors import ArgumentError
 
 OF_CHUNKS = ("chunks_decoded", "decoded_bytes", "chunks_encoded")
-"""The amounts that are of coded chunks only."""
+"""The amounts that exist for coded chunks only."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Measured(IoAmounts):
-    """What an operation really took: counts of all ranks together, seconds and buffers of the rank that had most.
+    """The measured costs of an operation: counts of all ranks together; the largest seconds and buffers of any rank.
 
-    Sizes in bytes, times in seconds.
+    Sizes are in bytes, times in seconds.
     """
 
     seconds: float = 0.0
 
     @staticmethod
     def of(counters_of_ranks: list[dict[str, Any]]) -> Measured:
-        """Return it for each rank's counters as plain data."""
+        """Make it from the counters of all ranks, which are plain data."""
         measured: dict[str, Any] = {
             field.name: sum(counters[field.name] for counters in counters_of_ranks)
             for field in dataclasses.fields(IoAmounts)
@@ -34,12 +34,12 @@ class Measured(IoAmounts):
 
 
 class Plan:
-    """How a request will be carried out and what it will cost, by every method. `str()` is the text.
+    """The plan of a request: how it will be carried out, and its cost by every method. `str()` is the text.
 
     Attributes:
-        measured: of `explain(analyze=True)`, what it really took; else None.
+        measured: the measurements of `explain(analyze=True)`; else None.
 
-    Counts are R_dist and S_dist of table 1 of the two-phase paper (1993); `requests_with_stripes` is its equation 1.
+    Counts are R_dist and S_dist in table 1 of the two-phase paper (1993); `requests_with_stripes` is its equation 1.
     """
 
     def __init__(self, core: _core.Plan, title: str, measured: Measured | None = None) -> None:
@@ -56,13 +56,13 @@ class Plan:
     def inner(self) -> str | None:
         """Return how two-phase moves windows with holes: "sieve" (as a whole), "list" or "datatype".
 
-        None where that depends on the length of their runs (files), and of other methods.
+        It is None for other methods, and for files, where it depends on the length of the windows' runs.
         """
         return None if self._core.inner is None else str(self._core.inner)
 
     @property
     def reason(self) -> str:
-        """Return why it is this method."""
+        """Return the reason for this method."""
         return str(self._core.reason)
 
     @property
@@ -72,23 +72,23 @@ class Plan:
 
     @property
     def seconds(self) -> float | None:
-        """Return how long the rank that has most to do is predicted to take, by the method chosen."""
+        """Return the predicted time of the slowest rank, by the chosen method."""
         return float(self._core.price["seconds"])
 
     @property
     def tuning(self) -> dict[str, int]:
-        """Return the sizes chosen, in bytes (list_pieces and aggregators are numbers); see docs/methods.md."""
+        """Return the chosen sizes, in bytes (list_pieces and aggregators are counts); see docs/methods.md."""
         return dict(self._core.tuning)
 
     def cost(self, method: str, rank: int) -> dict[str, Any]:
-        """Return what `method` would cost one rank: requests, bytes read, written, exchanged, locks, bytes of buffers.
+        """Return the costs of `method` for one rank: requests, bytes read, written, exchanged, locks, bytes of buffers.
 
-        `exact` is False where there are too many windows to count one by one.
+        `exact` is False if there are too many windows to count each.
         """
         return dict(self._core.cost(method, rank))
 
     def requests_with_stripes(self, stripe_bytes: int) -> int:
-        """Return R_trans of equation 1: direct requests to a file that is striped in units of `stripe_bytes`."""
+        """Return R_trans of equation 1: the direct requests to a file with stripe units of `stripe_bytes`."""
         return int(self._core.requests_with_stripes(stripe_bytes))
 
     def to_dict(self) -> dict[str, Any]:
@@ -127,7 +127,7 @@ class Plan:
         return str(self._core.text(self._title)) + self._measured_text()
 
     def _predicted(self) -> dict[str, Any]:
-        """Return the amounts and seconds of the method chosen, by the names of `Measured`."""
+        """Return the amounts and seconds of the chosen method, by the names of `Measured`."""
         predicted = dict(self._core.candidates()[self.method])
         return predicted | {
             "seconds": predicted["price"]["seconds"],
@@ -135,7 +135,7 @@ class Plan:
         }
 
     def _measured_text(self) -> str:
-        """Return what was predicted and measured, side by side; of chunks where there are any."""
+        """Return predicted and measured amounts side by side; amounts of chunks if there are chunks."""
         if self.measured is None:
             return ""
         measured, predicted = dataclasses.asdict(self.measured), self._predicted()
@@ -155,18 +155,18 @@ class Plan:
 
 
 class OtherPlan(Plan):
-    """A plan that chooses between no methods; the base of those below."""
+    """A plan without a choice of methods; the base class of the plans below."""
 
     _method = ""
 
     @property
     def method(self) -> str:
-        """Return the name of what moves the bytes: "library", or "chunks"."""
+        """Return the name of the only method: "library", or "chunks"."""
         return self._method
 
     @property
     def tuning(self) -> dict[str, int]:
-        """Return no sizes: there are none to choose."""
+        """Return an empty dict: there are no sizes to choose."""
         return {}
 
     def requests_with_stripes(self, stripe_bytes: int) -> int:
@@ -175,7 +175,7 @@ class OtherPlan(Plan):
 
 
 class LibraryPlan(OtherPlan):
-    """The plan for bytes that only the format's own library can reach."""
+    """The plan for arrays that only the format's own library can read and write."""
 
     _method = "library"
 
@@ -197,7 +197,7 @@ class LibraryPlan(OtherPlan):
         return self._ranks
 
     def cost(self, method: str, rank: int) -> dict[str, Any]:
-        """Return nothing: the library decides."""
+        """Return no costs: the library decides."""
         return {}
 
     @property
@@ -226,8 +226,8 @@ class LibraryPlan(OtherPlan):
 class ChunkPlan(OtherPlan):
     """The plan for chunks that are decoded, or encoded, by Swath's own threads; its method is "chunks".
 
-    Its counts are those of `Array.counters`. Where it says that they are not exact they are estimates: bytes in the
-    store of more files than are looked at, of chunks that will be encoded, and all of very many chunks.
+    Its counts are those of `Array.counters`. Counts that are not exact are estimates: stored bytes if there are too
+    many files to look at each, stored bytes of chunks that will be encoded, and all counts of very many chunks.
     """
 
     _method = "chunks"
@@ -250,14 +250,14 @@ class ChunkPlan(OtherPlan):
 
     @property
     def seconds(self) -> float | None:
-        """Return how long the rank that has most to do is predicted to take."""
+        """Return the predicted time of the slowest rank."""
         return self._chunks.price["seconds"]
 
     def cost(self, method: str, rank: int) -> dict[str, Any]:
-        """Return what one rank has to do by `method`, which is "chunks": amounts as the counters have them.
+        """Return the costs of `method`, which is "chunks", for one rank, with the names of the counters.
 
-        Besides, how many `chunks` hold its elements, how many `units` (chunks, or shards), how many of these are
-        shared with other ranks; `exact` for numbers of chunks, `stored_exact` for bytes in the store.
+        It also has the number of `chunks` with elements of the rank, of `units` (chunks, or shards), and of units that
+        are shared with other ranks; `exact` refers to numbers of chunks, `stored_exact` to stored bytes.
         """
         if method != self._method:
             raise ArgumentError(f'the bytes of coded chunks are moved by the method "chunks", not "{method}"')

@@ -1,4 +1,4 @@
-"""How far long operations are, on rank 0 only: a bar for what takes longer than two seconds, or a function's calls."""
+"""The progress of long operations, on rank 0 only: a bar after two seconds, or calls of a function."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from swath.errors import ArgumentError
 SHOWN_AFTER_SECONDS = 2.0
 SECONDS_BETWEEN = 0.2
 Report = Callable[[str, int, int], Any]
-"""Takes what is done, the bytes that are done, and all bytes."""
+"""A function of the operation's name, the bytes that are done, and all bytes."""
 
 shown = False
-"""Whether bars are wanted. Read by every operation, and set by `show_bars`."""
+"""Whether bars are wanted. Every operation reads it, `show_bars` sets it."""
 _is_watching = False
 _report: Any = None
-"""What shows the bars, or is called instead; None for bars of rich."""
+"""The class that shows the bars, or the function that is called instead; None for bars of rich."""
 
 
 @contextlib.contextmanager
 def progress(report: Any = None) -> Iterator[None]:
-    """Show how far the operations in the block are that move bytes: reads, writes, copies, `ds.swath.to_file`, ….
+    """Show the progress of operations in the block: reads, writes, copies, `ds.swath.to_file`, ….
 
-    On rank 0 only. An operation that makes others, as a copy does, is shown as one.
+    Only rank 0 shows it. An operation that makes others, as a copy does, is shown as one.
 
         with swath.progress():                  # bars on standard error, of what takes longer than two seconds
             swath.copy("run.nc", "run.zarr")
@@ -38,11 +38,11 @@ def progress(report: Any = None) -> Iterator[None]:
 
     Args:
         report: nothing; a class with tqdm's arguments and methods (`tqdm`, `tqdm.auto.tqdm`, `tqdm.notebook.tqdm`); or
-            a function of what is done, the bytes that are done, and all bytes. It is called from another thread five
-            times a second, and when the operation has ended; what it raises is not the operation's error.
+            a function of the operation's name, the bytes that are done, and all bytes. Another thread calls it five
+            times a second, and when the operation has ended; its errors do not end the operation.
 
     Raises:
-        ArgumentError: for what is neither.
+        ArgumentError: `report` is none of these.
     """
     global shown, _report
     if report is not None and not callable(report):
@@ -59,13 +59,13 @@ def progress(report: Any = None) -> Iterator[None]:
 
 
 def show_bars(enabled: bool = True) -> None:
-    """Show bars of long operations on standard error, or none. Command-line programs want them, libraries do not."""
+    """Switch bars of long operations on standard error on or off. They are for command-line programs, not libraries."""
     global shown  # noqa: PLW0603 - one terminal a process
     shown = enabled
 
 
 class Watched(Protocol):
-    """What a bar looks at."""
+    """The object whose progress a bar shows."""
 
     @property
     def bytes_done(self) -> int:
@@ -73,15 +73,15 @@ class Watched(Protocol):
 
     @property
     def bytes_total(self) -> int:
-        """Return the bytes that will have been moved in the end."""
+        """Return the bytes that the whole operation moves."""
 
 
 def watching(
     label: str, rank: int, watched: Watched | None = None
 ) -> contextlib.AbstractContextManager[_core.Progress | None]:
-    """Give the block what an operation is to be watched by, where bars are wanted and on rank 0, else None.
+    """Yield the counter for an operation's progress on rank 0 if bars are wanted; else None.
 
-    Given `watched`, the bar looks at that, and the operations inside the block have none of their own.
+    With `watched`, the bar shows the progress of that, and operations inside the block have no bars of their own.
     """
     return _watching(label, watched) if shown and rank == 0 and not _is_watching else _UNWATCHED
 
@@ -91,7 +91,7 @@ _UNWATCHED: contextlib.nullcontext[None] = contextlib.nullcontext()
 
 @contextlib.contextmanager
 def _watching(label: str, watched: Watched | None) -> Iterator[_core.Progress]:
-    """Show a bar from the third second on, while the block runs."""
+    """Show a bar while the block runs, from the third second on."""
     global _is_watching  # noqa: PLW0603 - one terminal a process
     own = _core.Progress()
     done = threading.Event()

@@ -1,7 +1,7 @@
-"""What a program really did with open arrays: operations, how often, and where; kept small.
+"""Records the operations of a program on open arrays, with their numbers and starts, in little memory.
 
-An operation is what it is in the core (core/plan/operation.h), and is saved as a trace has it. Those that differ in
-where they start alone are kept together, with some of their places.
+Operations are those of the core (core/plan/operation.h), and are saved as in a trace. Operations that differ only in
+their starts are grouped, with some of the starts.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from swath.array.open_array import Array
 
 VERSION = 2
-"""Of the file's format, docs/formats/recorded.md."""
+"""The version of the file's format, docs/formats/recorded.md."""
 KIND = "swath operations"
 PLACES_KEPT = 64
 
 Form = tuple[tuple[int, int, bool], ...]
-"""(step, count, dropped) of every dimension."""
+"""(step, count, dropped) for each dimension."""
 Start = tuple[int, ...]
 OfRank = tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
 """(start, stop) of each box of one rank."""
@@ -42,17 +42,17 @@ OfRank = tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
 
 @dataclass
 class Operations:
-    """Operations that differ in where they start alone.
+    """A group of operations that differ only in their starts.
 
     Attributes:
         direction: "read" or "write".
-        form: step, count, and whether it is dropped, of every dimension.
-        distribution: of the selection; None: one process alone.
-        rank: whose share one process alone has moved; None: all shares, together.
-        boxes: of every rank, (start, stop) each, in place of selection and distribution; their only place is ().
-        method: that was asked for.
-        times: how often, at all places together.
-        places: some of the places, with how often each; all of them where they are few.
+        form: for each dimension: step, count, and whether it is dropped.
+        distribution: the distribution of the selection; None for one process alone.
+        rank: the rank whose share one process alone has moved; None for all shares together.
+        boxes: the boxes of every rank, as (start, stop), in place of selection and distribution; the only start is ().
+        method: the requested method.
+        times: the number of operations at all starts together.
+        places: some of the starts with their numbers of operations; all starts if they are few.
     """
 
     direction: str
@@ -67,7 +67,7 @@ class Operations:
     _seen: int = field(default=0, compare=False)
 
     def add(self, start: Start, times: int = 1) -> None:
-        """Count an operation that starts there."""
+        """Count an operation with this start."""
         self.times += times
         if start in self.places:
             self.places[start] += times
@@ -75,26 +75,26 @@ class Operations:
         self._seen += 1
         if self._seen % self._every:
             return
-        if len(self.places) >= PLACES_KEPT:  # every second of them, and from now on of those to come
+        if len(self.places) >= PLACES_KEPT:  # keep every second start, and every second one of those to come
             self._every *= 2
             self.places = dict(list(self.places.items())[1::2])
         self.places[start] = times
 
     def take(self, other: Operations) -> None:
-        """Count what another rank has counted, too."""
+        """Add the counts of another rank."""
         for start, times in other.places.items():
             self.add(start, times)
         self.times += other.times - sum(other.places.values())
 
     @property
     def ranks(self) -> int:
-        """How many ranks a distribution or boxes are of; 1 for one process alone."""
+        """Return the number of ranks of the distribution or boxes; 1 for one process alone."""
         if self.distribution is None:
             return max(len(self.boxes), 1)
         return max(self.distribution.ranks) + 1 if self.distribution.ranks else self.distribution.size
 
     def decomposition(self, start: Start, shape: Shape) -> _core.Decomposition:
-        """Return who gets which elements of an array of `shape`, of the operation at a place."""
+        """Return the decomposition of an array of `shape` for the operation with this start."""
         if self.boxes:
             return _core.Decomposition.boxes(self.boxes, shape)
         selection = [(at, *form) for at, form in zip(start, self.form, strict=True)]
@@ -105,7 +105,7 @@ class Operations:
         return _core.Decomposition.share_of(self.distribution._core, selection, self.rank)
 
     def saved(self, form: _core.ArrayForm, shape: Shape) -> Iterator[dict[str, Any]]:
-        """Yield the operations as plain data. Those at places that were not kept count at those that were."""
+        """Yield the operations as plain data. Operations with starts that were not kept are counted at kept ones."""
         more, rest = divmod(self.times - sum(self.places.values()), len(self.places))
         for number, (start, times) in enumerate(self.places.items()):
             operation = _core.Operation(form, self.direction, self.decomposition(start, shape), self.method)
@@ -114,7 +114,7 @@ class Operations:
 
 
 def _grouped(saved: Sequence[Mapping[str, Any]], form: _core.ArrayForm) -> tuple[Operations, ...]:
-    """Return operations that `saved` has made. Raise an error for anything else."""
+    """Return operations from the data of `saved`. Raise an error for anything else."""
     found: dict[Any, Operations] = {}
     for plain in saved:
         access, *shares = (base64.b64decode(one, validate=True) for one in (plain["access"], *plain.get("shares", ())))
@@ -137,14 +137,14 @@ def _text(content: bytes) -> str:
 
 @dataclass(frozen=True)
 class RecordedArray:
-    """What was done with one array.
+    """The recorded operations on one array.
 
     Attributes:
         name: the variable's, else the file's without its suffix.
-        path: of the file.
-        shape, dtype: of the array.
-        layout: that it had, in words.
-        operations: that were carried out.
+        path: the path of the file.
+        shape, dtype: the shape and dtype of the array.
+        layout: its layout, in words.
+        operations: the operations that were carried out.
     """
 
     name: str
@@ -155,7 +155,7 @@ class RecordedArray:
     operations: tuple[Operations, ...]
 
     def saved(self) -> dict[str, Any]:
-        """Return it as plain data."""
+        """Return the record as plain data."""
         words = {"name": self.name, "path": self.path, "shape": list(self.shape), "dtype": self.dtype}
         form = _form_of(self.name, self.shape, self.dtype)
         operations = [one for group in self.operations for one in group.saved(form, self.shape)]
@@ -163,7 +163,7 @@ class RecordedArray:
 
     @classmethod
     def loaded(cls, plain: Mapping[str, Any]) -> RecordedArray:
-        """Return what `saved` has made. Raise an error for anything else."""
+        """Return the record from the data of `saved`. Raise an error for anything else."""
         name, path, dtype, layout = (str(plain[key]) for key in ("name", "path", "dtype", "layout"))
         shape = tuple(map(int, plain["shape"]))
         operations = _grouped(plain["operations"], _form_of(name, shape, dtype))
@@ -175,17 +175,17 @@ def _form_of(name: str, shape: Shape, dtype: str) -> _core.ArrayForm:
 
 
 class Recorded:
-    """What was done with open arrays, from `swath.recorded`; given to `swath.advise_layout`.
+    """The operations on open arrays that `swath.recorded` has recorded, for `swath.advise_layout`.
 
     Attributes:
-        arrays: what was recorded of each; empty before the block of `swath.recorded` has ended.
+        arrays: the record of each array; empty before the block of `swath.recorded` has ended.
     """
 
     def __init__(self, arrays: Sequence[RecordedArray] = ()) -> None:
         self.arrays = tuple(arrays)
 
     def save(self, path: Any) -> None:
-        """Write it to a file of JSON, under its name once it is complete. Local."""
+        """Write the record to a JSON file, which gets its name when it is complete. Local."""
         plain = {"kind": KIND, "version": VERSION, "arrays": [array.saved() for array in self.arrays]}
         name = os.fsdecode(path)
         new_name = f"{name}.{os.getpid()}.new"
@@ -195,7 +195,7 @@ class Recorded:
 
     @classmethod
     def load(cls, path: Any) -> Recorded:
-        """Return what `save` has written. Raise NotFoundError or FormatError."""
+        """Return the record that `save` has written. Raise NotFoundError or FormatError."""
         name = os.fsdecode(path)
         try:
             with open(name, encoding="utf-8") as file:
@@ -217,20 +217,20 @@ class Recorded:
 
 
 class Recorder:
-    """Counts what one open array carries out, for any threads."""
+    """Counts the operations of one open array, from any threads."""
 
     def __init__(self, array: Array) -> None:
         self.array = array
         self._lock = threading.Lock()
         self._kept: dict[tuple[Any, ...], Operations] = {}
-        self._boxes: list[tuple[str, str, OfRank]] = []  # direction, method; in the order that all ranks have
+        self._boxes: list[tuple[str, str, OfRank]] = []  # direction, method; the order is the same on all ranks
         self._times_of_boxes = 0
 
     def add(self, request: Request) -> None:
         """Count an operation that was carried out."""
         direction, distribution, method = request.direction, request.distribution, request.method
         if isinstance(distribution, Places):
-            return  # no layout is priced for them
+            return  # the advice does not predict times for them
         if isinstance(distribution, Boxes):
             with self._lock:
                 self._times_of_boxes += 1
@@ -246,7 +246,7 @@ class Recorder:
             self._kept[key].add(tuple(start for start, _, _, _ in chosen))
 
     def of_all_ranks(self) -> RecordedArray:
-        """Return what all ranks did: together what they did together, and what each did alone. Collective."""
+        """Return the operations of all ranks: collective ones once, and the local ones of each rank. Collective."""
         array = self.array
         ranks = array._ranks
         told = (self._kept, self._boxes, self._times_of_boxes)
@@ -255,7 +255,7 @@ class Recorder:
         for kept, _, _ in everyone[1:]:
             for key, operations in kept.items():
                 if ranks.size > 1 and operations.distribution is not None:
-                    continue  # all of them did it together
+                    continue  # a collective operation of all ranks
                 into = merged.setdefault(
                     key, Operations(operations.direction, operations.form, method=operations.method)
                 )
@@ -271,7 +271,7 @@ class Recorder:
 
 
 def _of_boxes(of_ranks: list[list[tuple[str, str, OfRank]]], times: int) -> list[Operations]:
-    """Return operations of boxes, each with those of all ranks; equal ones once."""
+    """Return operations of boxes, each with the boxes of all ranks; equal operations are merged."""
     found: dict[tuple[Any, ...], Operations] = {}
     each = times / max(len(of_ranks[0]), 1)
     for together in zip(*of_ranks, strict=True):
@@ -286,18 +286,18 @@ def _of_boxes(of_ranks: list[list[tuple[str, str, OfRank]]], times: int) -> list
 
 @contextlib.contextmanager
 def recorded(*arrays: Array, path: Any = None) -> Iterator[Recorded]:
-    """Record what a block does with open arrays, to ask `swath.advise_layout` which layouts would suit. Collective.
+    """Record the operations of a block on open arrays, for the advice of `swath.advise_layout`. Collective.
 
-    Only operations that were carried out are counted: their direction, selection, distribution and method, how often,
-    and some of the places where they were; no data, and no times. What each rank does alone (`a[...]`) is counted on
-    all ranks. An array that is not recorded pays nothing.
+    Only operations that were carried out are counted: their direction, selection, distribution, method, number, and
+    some of their starts; no data, and no times. Local operations of a rank (`a[...]`) are counted on all ranks. Arrays
+    that are not recorded have no cost.
 
     Args:
-        arrays: that are open; with communicators, the same on all ranks in the same order.
+        arrays: open arrays; with communicators, the same on all ranks in the same order.
         path: a file of JSON that rank 0 writes at the end of the block; see `Recorded.load`.
 
     Yields:
-        A `Recorded`, which knows all once the block has ended.
+        A `Recorded`, which is complete when the block has ended.
 
     Raises:
         ArgumentError: no arrays, or one that is recorded already.
@@ -322,8 +322,8 @@ def recorded(*arrays: Array, path: Any = None) -> Iterator[Recorded]:
         _leave(begun)
         for ranks in _all_ranks(arrays):
             if ranks.size > 1 and not ranks.all_raise(error) and isinstance(error, Exception):
-                with contextlib.suppress(Error), ranks.in_turn("swath.recorded"):  # what was raised goes on
-                    ranks.agree("", error)  # the others hear of it where they leave the block
+                with contextlib.suppress(Error), ranks.in_turn("swath.recorded"):  # the error of the block is raised
+                    ranks.agree("", error)  # the other ranks get the error at the end of the block
         raise
     _leave(begun)
     with contextlib.ExitStack() as turns:
@@ -349,5 +349,5 @@ def _leave(recorders: list[Recorder]) -> None:
 
 
 def _all_ranks(arrays: Sequence[Array]) -> list[Ranks]:
-    """Return the ranks of the arrays, each communicator once."""
+    """Return the ranks of the arrays, once for each communicator."""
     return list({id(array._ranks.comm): array._ranks for array in arrays}.values())

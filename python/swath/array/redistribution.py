@@ -1,4 +1,4 @@
-"""Memory to memory: from one distribution to another, without a file."""
+"""Redistribution in memory: from one distribution to another, without a file."""
 
 from __future__ import annotations
 
@@ -53,21 +53,21 @@ def redistribute(
 ) -> Any:
     """Move a distributed array from one distribution to another, also between different subsets of ranks. Collective.
 
-    Every rank packs what the others get, and unpacks what they packed for it, a part of all at a time: it takes two
-    stages of 1 MiB a rank, and as much for messages from other nodes, whatever the array's size.
+    Every rank packs elements for the others, and unpacks those that it gets, a part at a time. The memory does not
+    depend on the array's size: two buffers of 1 MiB a rank, and as much for messages from other nodes.
 
     Source: two-phase-1993, section 4.1, "redistributed at run-time"; table 12 for different numbers of ranks.
 
     Args:
-        values: this rank's share: an ndarray of `source.local_shape(shape, rank)`, strided as it likes; for boxes a
-            list of them, one a box. Elements that several boxes hold (ghost cells) should be equal in all of them: one
-            is taken.
-        source: whose elements are whose now; of `Boxes`, each rank gives its own.
-        target: whose they shall be.
-        shape: of the whole array.
-        comm: an mpi4py communicator that holds the ranks of both.
-        out: an ndarray of `target.local_shape(shape, rank)`, strided as it likes; for boxes a list of them. Without it
-            new C-ordered ones. Elements that no box of `source` holds stay as they are, in new arrays 0.
+        values: this rank's share: an ndarray of `source.local_shape(shape, rank)`, with any strides; for boxes a list
+            of them, one for each box. Elements in several boxes (ghost cells) should be equal in all of them: the value
+            of one box is used.
+        source: the present distribution; for `Boxes`, each rank passes its own.
+        target: the new distribution, likewise.
+        shape: the shape of the whole array.
+        comm: an mpi4py communicator with the ranks of both distributions.
+        out: an ndarray of `target.local_shape(shape, rank)`, with any strides; for boxes a list of them. By default it
+            is new and C-ordered. Elements that are in no box of `source` are not changed; in new arrays they are 0.
 
     Returns:
         This rank's new share, of the dtype of `values` (which must be the same on every rank); for boxes a list.
@@ -103,7 +103,7 @@ def redistribute(
 
 @dataclass(frozen=True)
 class _BoxesOfRank:
-    """What the other ranks cannot know of a rank that has boxes. Its dtype is None where it has no values."""
+    """The boxes of a rank, which other ranks do not know. Its dtype is None if it has no values."""
 
     source: tuple[tuple[Shape, Shape], ...]
     target: tuple[tuple[Shape, Shape], ...]
@@ -112,7 +112,7 @@ class _BoxesOfRank:
 
 @dataclass(frozen=True)
 class _Request:
-    """The arguments of `redistribute`, not checked."""
+    """The unchecked arguments of `redistribute`."""
 
     values: Any
     source: Distribution | Boxes
@@ -122,17 +122,17 @@ class _Request:
 
     @property
     def extents(self) -> list[int]:
-        """Return the shape of the array. Raise ArgumentError where it is none."""
+        """Return the shape of the array. Raise ArgumentError if it is invalid."""
         return _integers("shape", self.shape)
 
     def checked_values(self, rank: int) -> list[Part]:
-        """Return this rank's parts of the array as it is now. Raises ArgumentError."""
+        """Return this rank's parts of the array before the move. Raises ArgumentError."""
         shapes = _local_shapes(self.source, self.extents, rank)
         boxes = isinstance(self.source, Boxes)
         return checked_values(self.values, shapes, None, boxes=boxes, name="redistribute: values")
 
     def new_parts(self, rank: int, dtype: np.dtype[Any], mine: list[Part]) -> list[Part]:
-        """Return the memory for this rank's new parts: `out`, or new one. Raises ArgumentError, OutOfMemoryError."""
+        """Return the memory for this rank's new parts: `out`, or new memory. Raises ArgumentError, OutOfMemoryError."""
         shapes = _local_shapes(self.target, self.extents, rank)
         if self.out is None:
             zeroed = isinstance(self.source, Boxes)
@@ -144,7 +144,7 @@ class _Request:
         return parts
 
     def boxes_of(self, rank: int) -> _BoxesOfRank:
-        """Return what the others must know of this rank. Raises ArgumentError."""
+        """Return the boxes of this rank for the other ranks. Raises ArgumentError."""
         parts = self.checked_values(rank)
         source, target = (d.boxes if isinstance(d, Boxes) else () for d in (self.source, self.target))
         return _BoxesOfRank(source, target, parts[0].dtype if parts else None)
@@ -152,7 +152,7 @@ class _Request:
 
 @dataclass(frozen=True)
 class _Exchange:
-    """What the core moves: this rank's parts before and after, and whose elements are whose."""
+    """The exchange that the core carries out: this rank's old and new parts, and the two decompositions."""
 
     dtype: np.dtype[Any]
     decompositions: tuple[_core.Decomposition, _core.Decomposition]
@@ -161,7 +161,7 @@ class _Exchange:
 
 
 def _prepare(ranks: Ranks, request: _Request, shares: list[_BoxesOfRank]) -> _Exchange:
-    """Return what this rank needs, checked. `shares` are those of all ranks, where there are boxes."""
+    """Return the checked exchange of this rank. `shares` has the boxes of all ranks, if there are boxes."""
     for name, d in (("source", request.source), ("target", request.target)):
         if not isinstance(d, (Distribution, Boxes)):
             raise ArgumentError(
@@ -171,7 +171,7 @@ def _prepare(ranks: Ranks, request: _Request, shares: list[_BoxesOfRank]) -> _Ex
     after = _decomposition(request.target, [s.target for s in shares], request.extents, ranks.size)
     mine = request.checked_values(ranks.rank)
     known = [part.dtype for part in mine] + [s.dtype for s in shares if s.dtype is not None]
-    dtype = known[0] if known else np.dtype(np.float64)  # nobody has anything
+    dtype = known[0] if known else np.dtype(np.float64)  # no rank has elements
     return _Exchange(dtype, (before, after), mine, request.new_parts(ranks.rank, dtype, mine))
 
 

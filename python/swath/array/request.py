@@ -1,4 +1,4 @@
-"""What a caller asks an array for, as it was given."""
+"""The arguments of a read or write."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from swath.space import Boxes, Distribution, Shape, normalise_selection, selecte
 
 
 class Request(NamedTuple):
-    """What a caller asks for, as it was given: the arguments of `Array.read` and `Array.write`."""
+    """The unchecked arguments of `Array.read` and `Array.write`."""
 
     direction: str
     distribution: Distribution | Boxes | Places | None
@@ -25,7 +25,7 @@ class Request(NamedTuple):
 
 
 def checked_tuning(tuning: Any) -> tuple[tuple[str, int], ...]:
-    """Return `tuning` sorted by name. Raise ArgumentError where it is none."""
+    """Return `tuning` sorted by name. Raise ArgumentError if it is invalid."""
     if tuning is None:
         return ()
     if not isinstance(tuning, Mapping):
@@ -37,12 +37,12 @@ def checked_tuning(tuning: Any) -> tuple[tuple[str, int], ...]:
 
 
 def local_indices(shape: Shape, request: Request, rank: int) -> list[list[npt.NDArray[np.int64]]]:
-    """Return the indices of each part of a rank, one ascending or descending list a dimension of the array.
+    """Return the indices of each part of a rank: an ascending or descending list for each dimension of the array.
 
     Args:
-        shape: of the array.
-        request: whose places, where it has some, are boxes by now.
-        rank: of the communicator.
+        shape: the shape of the array.
+        request: the request; places have been converted to boxes.
+        rank: the rank in the communicator.
     """
     distribution = request.distribution
     if isinstance(distribution, Boxes):

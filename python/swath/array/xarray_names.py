@@ -9,14 +9,14 @@ AttributesT = TypeVar("AttributesT")
 
 
 class XarrayNames(Generic[DimensionsT, AttributesT]):
-    """Gives what has `dimensions` and `attributes` the names `dims` and `attrs` for them, too."""
+    """Adds the names `dims` and `attrs` to a class with `dimensions` and `attributes`."""
 
     @property
     def dims(self) -> DimensionsT:
-        """Return `dimensions`, by the name that xarray has for them."""
+        """Return `dimensions`, by their name in xarray."""
         return self.dimensions  # type: ignore[attr-defined, no-any-return]  # of the subclass
 
     @property
     def attrs(self) -> AttributesT:
-        """Return `attributes`, by the name that xarray, h5py and zarr have for them."""
+        """Return `attributes`, by their name in xarray, h5py and zarr."""
         return self.attributes  # type: ignore[attr-defined, no-any-return]

@@ -1,1 +1,1 @@
-"""The subcommands of `swath`, one module each, and what they share: `arguments` reads, `output` prints."""
+"""The subcommands of `swath`, one module each. They share `arguments`, which parses, and `output`, which prints."""

@@ -1,4 +1,4 @@
-"""What subcommands are given: FILE[:VARIABLE], shapes, distributions and selections, as text."""
+"""Parses the arguments of subcommands: FILE[:VARIABLE], shapes, distributions and selections."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SELECTED = re.compile(r"(?P<index>-?\d+)|(?P<slice>-?\d*:-?\d*(?::-?\d*)?)|(?P<
 
 
 def add_file(parser: argparse.ArgumentParser) -> None:
-    """Add FILE[:VARIABLE], and what a raw file does not say of itself."""
+    """Add FILE[:VARIABLE], and options for what a raw file does not say about itself."""
     parser.add_argument(
         "file", metavar="FILE[:VARIABLE]", help=".npy, netCDF classic, netCDF-4, HDF5, Zarr, or a raw file"
     )
@@ -37,7 +37,7 @@ def add_file(parser: argparse.ArgumentParser) -> None:
 
 
 def add_file_and_variable(parser: argparse.ArgumentParser) -> None:
-    """Add FILE[:VARIABLE] or FILE VARIABLE, and what a raw file does not say of itself."""
+    """Add FILE[:VARIABLE] or FILE VARIABLE, and options for what a raw file does not say about itself."""
     add_file(parser)
     parser.add_argument(
         "named", metavar="VARIABLE", nargs="?", help="its name in the file, as FILE:VARIABLE says it, too"
@@ -45,7 +45,7 @@ def add_file_and_variable(parser: argparse.ArgumentParser) -> None:
 
 
 def add_raw_source(parser: argparse.ArgumentParser) -> None:
-    """Add what a raw source does not say of itself, where --shape and the like would mean something else."""
+    """Add options for what a raw source does not say about itself, for commands where --shape means something else."""
     raw = parser.add_argument_group("a raw source", "a file without a header; say what it holds")
     raw.add_argument("--source-shape", metavar="N,M,...", help="elements along each dimension: 5000,5000")
     raw.add_argument("--source-dtype", metavar="TYPE", help='as NumPy writes it, byte order included: f8, ">i4"')
@@ -82,12 +82,12 @@ def started_comm() -> Any:
 
 
 def file_and_variable(text: str) -> tuple[str, str | None]:
-    """FILE[:VARIABLE] taken apart behind the longest name of an existing file; where none exists, at its last colon.
+    """Split FILE[:VARIABLE] after the longest name of an existing file; if no such file exists, at the last colon.
 
     >>> file_and_variable("sst.nc:surface_temperature")
     ('sst.nc', 'surface_temperature')
 
-    So a variable may have colons in its name: "sst.nc:air:2m" is "air:2m" of sst.nc if there is no file "sst.nc:air".
+    So the name of a variable may have colons: "sst.nc:air:2m" is "air:2m" of sst.nc if there is no file "sst.nc:air".
     """
     in_pool = stored_path.with_variable(text)
     if in_pool is not None:
@@ -102,9 +102,9 @@ def file_and_variable(text: str) -> tuple[str, str | None]:
 
 
 def named_file(options: argparse.Namespace) -> tuple[str, str | None]:
-    """Return the file, and the variable that FILE:VARIABLE or FILE VARIABLE names; None where none is named.
+    """Return the file, and the variable that FILE:VARIABLE or FILE VARIABLE names; None if no variable is named.
 
-    Raises ArgumentError where both name one.
+    Raises ArgumentError if both name a variable.
     """
     named = getattr(options, "named", None)
     if named is None:
@@ -118,9 +118,9 @@ def named_file(options: argparse.Namespace) -> tuple[str, str | None]:
 
 
 def variables_of(path: str, text: str | None) -> list[str]:
-    """Return the names in VARIABLE[,VARIABLE...]: a variable of the file whose name has commas is one name.
+    """Return the names in VARIABLE[,VARIABLE...]. A name with commas is one name if the file has such a variable.
 
-    Raises what reading the file raises.
+    Raises the errors of reading the file.
     """
     if text is None:
         return []
@@ -133,7 +133,7 @@ def variables_of(path: str, text: str | None) -> list[str]:
 
 
 def by_dimension(option: str, text: str) -> Any:
-    """Return "600,45" as numbers, and "time=600,lat=45" as lengths by names; else ArgumentError.
+    """Return "600,45" as numbers, and "time=600,lat=45" as lengths by names; else raise ArgumentError.
 
     >>> by_dimension("--chunks", "time=600,lat=45")
     {'time': 600, 'lat': 45}
@@ -152,7 +152,7 @@ def by_dimension(option: str, text: str) -> Any:
 
 
 def names_or_integers(option: str, text: str) -> Any:
-    """Return "1,0,2" as numbers and "lat,lon,time" as names; else ArgumentError quoting what is neither."""
+    """Return "1,0,2" as numbers, and "lat,lon,time" as names; else raise ArgumentError, which quotes the wrong part."""
     parts = [part.strip() for part in text.split(",")]
     numbers = [part.lstrip("-").isdigit() for part in parts]
     if any(numbers):
@@ -163,7 +163,7 @@ def names_or_integers(option: str, text: str) -> Any:
 
 
 def raw_description(options: argparse.Namespace) -> dict[str, Any]:
-    """Return the arguments of `swath.open` for a raw file; none where nothing was given."""
+    """Return the arguments of `swath.open` for a raw file; an empty dict if no option was given."""
     given: dict[str, Any] = {}
     if options.shape is not None:
         given["shape"] = integers("--shape", options.shape)
@@ -177,14 +177,14 @@ def raw_description(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def open_array(options: argparse.Namespace, mode: str = "r", comm: Any = None) -> Array:
-    """Return the array that the command line names, opened for reading by this process alone unless otherwise said."""
+    """Return the array that the command line names. By default this process alone opens it, for reading."""
     path, variable = named_file(options)
     array: Array = opening.open(path, variable, mode=mode, comm=comm, **raw_description(options))
     return array
 
 
 def whole_number(option: str, text: str) -> int:
-    """Return `text` as an integer, digits possibly grouped by underscores; else ArgumentError."""
+    """Return `text` as an integer (underscores may group digits); else raise ArgumentError."""
     try:
         return int(text)
     except ValueError:
@@ -192,7 +192,7 @@ def whole_number(option: str, text: str) -> int:
 
 
 def integers(option: str, text: str) -> Shape:
-    """Return `text` as comma-separated integers; else ArgumentError quoting the one that is not."""
+    """Return the comma-separated integers in `text`; else raise ArgumentError, which quotes the wrong part."""
     return tuple(_each(option, text, int, "a whole number"))
 
 
@@ -202,15 +202,15 @@ def rules(text: str) -> tuple[Rule, ...]:
     >>> rules("block,cyclic(4),*")
     (Block(), Cyclic(4), Whole())
 
-    Raises ArgumentError that quotes the part that is none, with the grammar.
+    Raises ArgumentError, which quotes the wrong part and states the grammar.
     """
     return tuple(_each("--dist", text, _rule, GRAMMAR))
 
 
 def selection(text: str | None) -> Any:
-    """NumPy basic slicing from `--select`: "10:20,::4,7"; everything where it is not given.
+    """Return NumPy basic slicing from `--select`: "10:20,::4,7"; everything if it is not given.
 
-    Raises ArgumentError that quotes the part that is none.
+    Raises ArgumentError, which quotes the wrong part.
     """
     if text is None:
         return ...

@@ -1,6 +1,6 @@
-"""`swath bench`: measure Swath beside its peers, by the package `swath-bench`; the same as `python -m swath_bench`.
+"""`swath bench`: compare Swath with other libraries, by the package `swath-bench`; the same as `python -m swath_bench`.
 
-Nothing of that package is imported before `swath bench` is parsed or completed: other subcommands never load it.
+That package is imported only when `swath bench` is parsed or completed: other subcommands never load it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ read next: docs/performance.md (what it printed, and where); swath calibrate, by
 
 
 def add_arguments(parser: Parser) -> None:
-    """Add those of `swath bench [BENCHMARK] ...`."""
+    """Add the arguments of `swath bench [BENCHMARK] ...`."""
     parser.add_arguments_late(_add_arguments)
 
 
@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _add_arguments(parser: Parser) -> None:
-    """What the benchmarks take. Raises UnsupportedError where they are not installed."""
+    """Add the arguments of the benchmarks. Raises UnsupportedError if they are not installed."""
     if importlib.util.find_spec(PACKAGE) is None:
         raise UnsupportedError(MISSING)
     from swath_bench import __main__ as bench

@@ -56,7 +56,7 @@ read next: docs/calibration.md, swath explain --help
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add those of `swath calibrate DIR`."""
+    """Add the arguments of `swath calibrate DIR`."""
     parser.add_argument("dir", metavar="DIR", help="a folder on the store; to measure, one that can be written to")
     parser.add_argument("--quick", action="store_true", help="in about 5 seconds, less exactly")
     parser.add_argument(
@@ -75,7 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Measure, or look after the profile that there is; status 1 where --show finds none."""
+    """Measure a store, or show or change its profile; the status is 1 if --show finds none."""
     if options.engine is not None:
         return _modelled(options)
     if options.forget:
@@ -130,7 +130,7 @@ def _measure(folder: str, effort: calibration.Effort) -> StoredProfile:
     if os.environ.get(profile.VARIABLE):
         print(f"swath: {profile.VARIABLE} is set: what is measured now is kept, but not used", file=sys.stderr)
     before = profile.find(folder).profile if not os.environ.get(profile.VARIABLE) else None
-    progress.show_bars(False)  # an operation that may show one takes longer; programs have none
+    progress.show_bars(False)  # bars would slow the operations down; programs have none by default
     with _ended_by_signals(), _bar() as report:
         measured = calibration.calibrate(folder, effort, report=report)
     return dataclasses.replace(measured, frozen=before is not None and before.frozen)
@@ -138,7 +138,7 @@ def _measure(folder: str, effort: calibration.Effort) -> StoredProfile:
 
 @contextlib.contextmanager
 def _ended_by_signals() -> Iterator[None]:
-    """A signal to end unwinds the stack, as Ctrl-C does, so that no file is left behind."""
+    """Make SIGTERM and SIGHUP unwind the stack, as Ctrl-C does, so that no file is left."""
 
     def end(number: int, _frame: FrameType | None) -> None:
         sys.exit(128 + number)
@@ -153,9 +153,9 @@ def _ended_by_signals() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _bar() -> Iterator[Callable[[str, float], None]]:
-    """A progress bar on standard error, where that is a terminal."""
+    """Show a progress bar on standard error if it is a terminal."""
     columns = (TextColumn("{task.description:24}"), BarColumn(), TimeElapsedColumn())
-    # Not what rich takes for a terminal: a Jupyter kernel has it colour what is none (FORCE_COLOR).
+    # rich's own test would not do: with FORCE_COLOR, as in Jupyter, it takes everything for a terminal.
     is_shown = sys.stderr.isatty()
     with Progress(*columns, console=Console(file=sys.stderr), transient=True, disable=not is_shown) as bars:
         task = bars.add_task("", total=1.0)
@@ -226,7 +226,7 @@ def _print(given: StoredProfile) -> None:
 
 
 def _media_table(numbers: dict[str, Any]) -> Any:
-    """Requests by size, jumps and streams: a column each for page cache and device, read and write."""
+    """Return a table of requests by size, jumps and streams; columns are page cache and device, read and write."""
     columns = [(medium, direction) for medium in ("cache", "device") for direction in ("read", "write")]
     heads = [f"{'page cache' if medium == 'cache' else 'device'} {direction}" for medium, direction in columns]
     table = output.table("one request", *heads, right=tuple(heads))
@@ -254,7 +254,7 @@ def _media_table(numbers: dict[str, Any]) -> Any:
 
 
 def _objects_table(numbers: dict[str, Any]) -> Any:
-    """What operations on objects cost, a column for each direction."""
+    """Return a table of the costs of operations on objects, a column for each direction."""
     table = output.table("objects of a pool", "read", "write", right=("read", "write"))
     rows = {
         "alone": "an operation that is waited for",
@@ -309,7 +309,7 @@ def _others_table(numbers: dict[str, Any]) -> Any:
     table = output.table("one of each", "seconds", right=("seconds",))
     table.show_header = False
     table.add_row("an operation that moves nothing", _time(numbers["operation_seconds"]))
-    if "late_operation_seconds" in numbers:  # a profile of before has none
+    if "late_operation_seconds" in numbers:  # older profiles lack it
         table.add_row("  after a sync, with cold caches", _time(numbers["late_operation_seconds"]))
     table.add_row("a lock", _time(numbers["lock_seconds"]))
     table.add_row("a sync of one dirty page", _time(numbers["sync_seconds"]))
@@ -319,12 +319,12 @@ def _others_table(numbers: dict[str, Any]) -> Any:
     table.add_row("finding a rank's part of a window", _time(numbers["visit_seconds"]))
     for x, seconds in numbers.get("look", []):
         table.add_row(f"looking at {x / 2**20:g} MiB of the page cache", _time(seconds))
-    if "look_page_seconds" in numbers:  # a profile of before has none
+    if "look_page_seconds" in numbers:  # older profiles lack it
         table.add_row("  at a page of it, beside its lines", _time(numbers["look_page_seconds"]))
     for x, seconds in numbers["barrier"]:
         if x > 1:
             table.add_row(f"a meeting of {x:.0f} ranks", _time(seconds))
-    for x, seconds in numbers.get("round", []):  # a profile of before has none
+    for x, seconds in numbers.get("round", []):  # older profiles lack it
         if x > 1:
             table.add_row(f"  of {x:.0f} that copy meanwhile", _time(seconds))
     return table
@@ -337,7 +337,7 @@ def _learned(given: StoredProfile) -> str:
 
 
 def _time(seconds: float) -> str:
-    """Three digits: 0.82 us, 45.1 us, 1.2 ms."""
+    """Return a time with three digits: 0.82 us, 45.1 us, 1.2 ms."""
     for unit, scale in (("ns", 1e-9), ("us", 1e-6), ("ms", 1e-3)):
         if seconds < 999.5 * scale:
             return f"{seconds / scale:.3g} {unit}"

@@ -1,4 +1,4 @@
-"""`swath characterise`: what a traced program did with files, in tables, as data, as a page, as Parquet."""
+"""`swath characterise`: the file use of a traced program, as tables, JSON, an HTML page, or Parquet."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ read next: docs/trace.md.
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add those of `swath characterise TRACE`."""
+    """Add the arguments of `swath characterise TRACE`."""
     parser.add_argument(
         "trace", metavar="TRACE", nargs="+", help="the folder of a trace, one file of it, or a log of Darshan"
     )
@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the tables of each trace, and write the files that are asked for."""
+    """Print the tables of each trace, and write the requested files."""
     if len(options.trace) > 1 and (options.html or options.parquet):
         raise ArgumentError("characterise: --html and --parquet take one trace")
     found = []

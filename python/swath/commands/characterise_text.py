@@ -1,4 +1,4 @@
-"""What a run did with files, for people: how `swath characterise` prints it."""
+"""The tables of `swath characterise`: what a run did with files, for people."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from swath.trace.characteristics import Characteristics, Sizes
 from swath.trace.file_use import FileUse
 
 SHOWN_MAX = 10
-"""Of how many files and phases, the first ones, there is a row."""
+"""The largest number of rows of files and of phases; further ones are not printed."""
 
 
 def print_characteristics(found: Characteristics) -> None:

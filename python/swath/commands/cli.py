@@ -1,7 +1,7 @@
-"""The command `swath`: what is in a file, how a request would be carried out, a demo, and a doctor.
+"""The command `swath` and its subcommands.
 
-This module parses, and turns errors into one line and an exit status; what a subcommand does is in a
-module of its own beside it: `add_arguments` says how it is asked for, `run` carries it out and returns the exit status.
+This module parses the command line, and turns an error into one line and an exit status. Each subcommand has a module
+here: `add_arguments` defines its arguments, `run` carries it out and returns the exit status.
 """
 
 from __future__ import annotations
@@ -58,19 +58,19 @@ COMMANDS: dict[str, Command] = {
 }
 
 TOGETHER = ("copy", "verify")
-"""What all ranks of mpiexec carry out together."""
+"""Subcommands that all ranks of mpiexec carry out together."""
 
 BY_ITSELF = ("mpi-io", "trace")
-"""What every rank of whichever mpiexec carries out by itself, and starts no MPI: it becomes another program."""
+"""Subcommands that become another program (exec). Each rank of any MPI's mpiexec does so by itself, without MPI."""
 
 EXIT_OK = 0
 EXIT_WRONG = 1
-"""Something is wrong here: arrays that differ, another MPI's mpiexec, a demo whose check failed, a finding of
-`swath doctor`."""
+"""The command found something wrong: arrays that differ, another MPI's mpiexec, a failed check of the demo, a finding
+of `swath doctor`."""
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
-"""Who reads standard output has closed it (`swath info FILE | head -1`): what a shell tells of a program that SIGPIPE
-has ended."""
+"""The reader of standard output has closed it (`swath info FILE | head -1`): the status that a shell reports for a
+program that SIGPIPE has ended."""
 
 DESCRIPTION = """\
 Swath reads and writes large multi-dimensional arrays, in parallel, whichever way
@@ -124,11 +124,11 @@ def parser() -> argparse.ArgumentParser:
 
 
 NAMES_AS_THEY_ARE = "swath-names-as-they-are"
-"""How what is no Unicode is printed: file names by their bytes, other texts of files by escapes."""
+"""The error handler for text that is not valid Unicode: it prints file names as bytes, and other text with escapes."""
 
 
 def _encoded(error: UnicodeError) -> tuple[bytes | str, int]:
-    """Encode for `codecs.register_error`: bytes that no UTF-8 is made of are surrogates of their own (os.fsdecode)."""
+    """Encode for `codecs.register_error`: Python holds bytes that are not UTF-8 as lone surrogates (os.fsdecode)."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     try:
@@ -141,27 +141,27 @@ codecs.register_error(NAMES_AS_THEY_ARE, _encoded)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit status. Under mpiexec rank 0 alone prints.
+    """Run the command line, and return the exit status. Under mpiexec only rank 0 prints.
 
-    It alone does the work, too, but for what all ranks do together (`explain --analyze`, `copy`, `verify`).
+    Only rank 0 does the work, too, except for `explain --analyze`, `copy` and `verify`, which are collective.
     """
     _fill_closed_streams()
     try:
         try:
             status = _run(arguments)
         finally:
-            sys.stdout.flush()  # a closed pipe is found here, not when the interpreter ends
+            sys.stdout.flush()  # so a closed pipe is noticed here, not at the end of the interpreter
     except BrokenPipeError:
         return _broken_pipe()
     except SystemExit as end:
-        if isinstance(end.__context__, BrokenPipeError):  # what rich makes of it
+        if isinstance(end.__context__, BrokenPipeError):  # rich turns it into SystemExit
             return _broken_pipe()
         raise
     return status
 
 
 def _fill_closed_streams() -> None:
-    """Let the standard streams that were closed (`>&-`) lead nowhere: a file would be opened in the place of one."""
+    """Open /dev/null for each closed standard stream (`>&-`): else the next opened file would get its descriptor."""
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass
     os.close(descriptor)
@@ -171,7 +171,7 @@ def _fill_closed_streams() -> None:
 
 
 def _broken_pipe() -> int:
-    """Let what is left to be printed lead nowhere, and return the exit status."""
+    """Discard the output that is left, and return the exit status."""
     _flush_or_drop(sys.stdout)
     _flush_or_drop(sys.stderr)
     return EXIT_BROKEN_PIPE
@@ -191,7 +191,7 @@ def _run(arguments: Sequence[str] | None) -> int:
             stream.reconfigure(errors=NAMES_AS_THEY_ARE)
     asked = sys.argv[1:] if arguments is None else arguments
     command = asked[0] if asked else ""
-    # On every rank: it may start MPI, which all ranks do together.
+    # Every rank calls it: it may start MPI, which is collective.
     wrong = mpi.foreign_launcher() if command not in BY_ITSELF else None
     if mpi.launched_rank() != 0 and command not in BY_ITSELF:
         if wrong is not None or not ("--analyze" in asked or command in TOGETHER):
@@ -220,7 +220,7 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 
 def _in_one_line(error: Exception) -> str:
-    """Return what is printed of any error, whoever raised it."""
+    """Return the line that is printed for an error of any origin."""
     words = " ".join(str(from_wire(to_wire(error))).split())
     if isinstance(error, (Error, OSError, MemoryError)) and not isinstance(error, InternalError):
         return words

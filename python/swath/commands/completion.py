@@ -1,4 +1,4 @@
-"""`swath --print-completion SHELL`: what a shell is told of the command line, by shtab from the parsers themselves."""
+"""`swath --print-completion SHELL`: the completion script of a shell, which shtab makes from the parsers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FOLDERS = ("DIR", "FOLDER")
 
 
 class PrintCompletion(argparse.Action):
-    """Print the completion of the whole command line, and end."""
+    """The option that prints the completion script of the whole command line, and exits."""
 
     def __call__(
         self,
@@ -26,13 +26,13 @@ class PrintCompletion(argparse.Action):
         values: str | Sequence[Any] | None,
         option_string: str | None = None,
     ) -> None:
-        """Print it; the time that shtab takes to load is paid here only."""
+        """Print the script. shtab is imported here only, because it loads slowly."""
         import shtab
 
         for action in _actions(parser):
             name = action.metavar if isinstance(action.metavar, str) else action.dest.upper()
             if name.startswith(_FILES):
-                setattr(action, "complete", shtab.FILE)  # noqa: B010 - shtab's own attribute, which argparse has not
+                setattr(action, "complete", shtab.FILE)  # noqa: B010 - argparse does not declare it
             elif name.startswith(_FOLDERS):
                 setattr(action, "complete", shtab.DIRECTORY)  # noqa: B010
         print(shtab.complete(parser, str(values)))
@@ -40,12 +40,12 @@ class PrintCompletion(argparse.Action):
 
 
 def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
-    """Yield every argument of a parser and of those below it."""
+    """Yield every argument of a parser and of its subparsers."""
     for action in parser._actions:
         yield action
         if isinstance(action, argparse._SubParsersAction):
             for below in action.choices.values():
                 if isinstance(below, Parser):
-                    with contextlib.suppress(UnsupportedError):  # of a package that is not installed
+                    with contextlib.suppress(UnsupportedError):  # the package is not installed
                         below.add_late_arguments()
                 yield from _actions(below)

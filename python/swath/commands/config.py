@@ -1,4 +1,4 @@
-"""`swath-config`: what programs of C and C++ are compiled and linked with. The program itself is a shell script."""
+"""`swath-config`: compiler and linker flags for programs in C and C++. The program itself is a shell script."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from swath.errors import UnsupportedError
 
 
 def main() -> int:
-    """Become swath/library/bin/swath-config, with the same arguments."""
+    """Replace this process by swath/library/bin/swath-config, with the same arguments."""
     try:
         c_library.get_library_dir()
     except UnsupportedError as error:

@@ -61,7 +61,7 @@ read next: swath verify a.npy b.h5; docs/copying.md.
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add those of `swath copy SOURCE[:VARIABLE] TARGET`."""
+    """Add the arguments of `swath copy SOURCE[:VARIABLE] TARGET`."""
     parser.add_argument(
         "file",
         metavar="SOURCE[:VARIABLE,...]",
@@ -138,7 +138,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Explain it, or do it and say how fast it was."""
+    """Explain the copy, or make it and print its speed."""
     comm = arguments.started_comm()
     how: dict[str, Any] = {
         "axes": None if options.axes is None else arguments.names_or_integers("--axes", options.axes),

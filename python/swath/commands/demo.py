@@ -1,4 +1,4 @@
-"""`swath demo`: start ranks of our own, and print what they found. The ranks' work is in demo_ranks.py."""
+"""`swath demo`: start ranks, and print their results. The work of the ranks is in demo_ranks.py."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ ENDED_SECONDS_MAX = 5
 
 
 class DemoError(Exception):
-    """The ranks found something wrong, or did not come to an end."""
+    """The ranks found something wrong, or did not end."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add those of `swath demo`."""
+    """Add the arguments of `swath demo`."""
     parser.add_argument("--ranks", metavar="N", default="4", help="how many ranks (default 4)")
     parser.add_argument("--size", metavar="N", default="5000", help="rows and columns of the array made (default 5000)")
     parser.add_argument("--keep", metavar="DIR", help="put the files there and keep them (default: a passing folder)")
@@ -132,11 +132,11 @@ def _command(ranks: int, folder: str, size: int) -> list[str]:
 
 
 def _parts(command: list[str], seconds_max: float) -> Iterator[dict[str, Any]]:
-    """Yield what the ranks report, part by part, while a line on standard error says what they are doing.
+    """Yield the reports of the ranks, part by part; a line on standard error shows the current step.
 
-    Raises DemoError where they report an error, end badly, or do not end.
+    Raises DemoError if they report an error, fail, or do not end.
     """
-    # All ranks are on this machine: no ssh. A group of their own: ended together.
+    # All ranks are on this machine, without ssh. They have a process group of their own, which is ended as a whole.
     environment = {**os.environ, "HYDRA_LAUNCHER": "fork"}
     job = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment, start_new_session=True)
     late = threading.Event()
@@ -178,7 +178,7 @@ def _parts(command: list[str], seconds_max: float) -> Iterator[dict[str, Any]]:
 
 
 def _events(job: subprocess.Popen[str]) -> Iterator[dict[str, Any]]:
-    """Yield the lines that rank 0 reports; whatever else is printed goes to standard error."""
+    """Yield the lines that rank 0 reports; all other output goes to standard error."""
     assert job.stdout is not None
     for line in job.stdout:
         try:
@@ -193,7 +193,7 @@ def _events(job: subprocess.Popen[str]) -> Iterator[dict[str, Any]]:
 
 
 def _end(job: subprocess.Popen[str]) -> None:
-    """End mpiexec, which ends its ranks, unless they have ended."""
+    """End mpiexec unless it has ended; it ends its ranks."""
     for sign in (signal.SIGTERM, signal.SIGKILL):
         if job.poll() is not None:
             return
@@ -244,7 +244,7 @@ def _print_rows(console: Console, part: dict[str, Any]) -> None:
 
 
 def _in_short(reason: str) -> str:
-    """The first words of a plan's reason: "mean run of 4 bytes (419904 runs), below ..." as "mean run of 4 bytes"."""
+    """Return the start of a plan's reason: of "mean run of 4 bytes (419904 runs), …" it is "mean run of 4 bytes"."""
     return re.split(r"[,:(]", reason, maxsplit=1)[0].strip()
 
 

@@ -1,7 +1,7 @@
-"""What each rank of `swath demo` does: read in every distribution, check every element, and time it.
+"""The work of each rank of `swath demo`: read in every distribution, check every element, and time it.
 
-`swath demo` starts the ranks (`python -m swath.commands.demo_ranks` under mpiexec) and prints what rank 0 reports: one
-JSON object a line. The work is a function of the communicator, so tests run it on simulated ranks.
+`swath demo` starts the ranks (`python -m swath.commands.demo_ranks` under mpiexec) and prints the report of rank 0: one
+JSON object a line. The work is a function of the communicator, so tests can run it on simulated ranks.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ REAL_VARIABLE = "surface_temperature"
 MADE_FILE = "made.npy"
 
 DIRECT_REQUESTS_MAX = 500_000
-"""More requests than this are timed on a part of the columns, and the time is multiplied."""
+"""With more requests than this, the demo times a part of the columns, and multiplies the time."""
 REPEATS = 2
-"""The best of so many measurements counts: the machine may be busy with something else."""
+"""The number of measurements, of which the fastest counts: other programs may use the machine."""
 
 TIMED = ("direct", "two-phase")
 ONE_DIMENSIONAL = ("column-block", "column-cyclic", "row-block", "row-cyclic")
@@ -55,9 +55,9 @@ The last direct read took "hours": the paper gives its speed-up as more than 604
 
 
 def real_file() -> str:
-    """Return the satellite sea-surface temperature that the package iris-sample-data brings.
+    """Return the file of satellite sea-surface temperatures in the package iris-sample-data.
 
-    Raises UnsupportedError where it is not installed.
+    Raises UnsupportedError if the package is not installed.
     """
     try:
         import iris_sample_data
@@ -67,16 +67,16 @@ def real_file() -> str:
 
 
 def run(comm: Any, folder: str, size: int, report: Report) -> None:
-    """Collective. The whole demo; new files go to `folder`, what was found to `report`, on rank 0.
+    """Run the whole demo. New files go to `folder`, results to `report`, on rank 0. Collective.
 
     Args:
         comm: an mpi4py communicator, or a comm of `swath.simulated`.
-        folder: that all ranks see.
-        size: rows and columns of the array that is made.
+        folder: a folder that all ranks see.
+        size: the number of rows, and of columns, of the created array.
         report: called on rank 0 with {"event": "step" | "part", ...}.
 
     Raises:
-        InternalError: an element is not what it must be; on all ranks.
+        InternalError: an element has a wrong value; on all ranks.
         StoreError, FormatError, UnsupportedError: as `swath.open` and `swath.create`; on all ranks.
     """
     ranks = ranks_of(comm)
@@ -86,7 +86,7 @@ def run(comm: Any, folder: str, size: int, report: Report) -> None:
 
 
 def transposed(distribution: Distribution) -> Distribution:
-    """Return the distribution of the transposed array in which every rank holds the transpose of what it holds now.
+    """Return the distribution of the transposed array in which every rank holds the transpose of its share.
 
     Ranks 0 1 / 2 3 of a 2 x 2 grid become 0 2 / 1 3.
     """
@@ -95,10 +95,10 @@ def transposed(distribution: Distribution) -> Distribution:
 
 
 def table_8(rows: Sequence[dict[str, Any]]) -> dict[str, dict[str, dict[str, float | None]]]:
-    """Table 8 of two-phase-1993 as ratios to the best read: the paper's ("paper") and ours ("here").
+    """Return table 8 of two-phase-1993 as ratios to the best read: those of the paper ("paper") and ours ("here").
 
-    `rows` are those of the column-major array. The best read is the direct one of the distribution that conforms to
-    it, column-block, as in the paper.
+    `rows` belong to the column-major array. The best read is the direct read of the distribution that conforms to this
+    order, column-block, as in the paper.
     """
     ours = {row["distribution"]: row for row in rows if row["distribution"] in ONE_DIMENSIONAL}
     best = ours["column-block"]["seconds"]["direct"]
@@ -135,7 +135,7 @@ class _Demo:
         self.report = report
 
     def real_data(self) -> None:
-        """Every distribution of a variable of a real file, over its last two dimensions."""
+        """Read a variable of a real file in every distribution over its last two dimensions."""
         path = self.ranks.on_first("demo: data", real_file)
         serial = self.ranks.run_collectively("demo: serial read", lambda: _serial_read(path, REAL_VARIABLE))
         with opening.open(path, REAL_VARIABLE, comm=self.ranks) as a:
@@ -145,7 +145,7 @@ class _Demo:
         self.report({"event": "part", "part": "real", **part.facts(), "rows": rows, "transposed": transpose})
 
     def made_data(self, size: int) -> None:
-        """The same on an array of 8-byte elements in column-major order, as the paper has them."""
+        """Read a created array of 8-byte elements in column-major order, as in the paper, in the same distributions."""
         path = os.path.join(self.folder, MADE_FILE)
         self.step(f"making an array of {size} x {size}")
         created_seconds = self._make(path, size)
@@ -177,12 +177,12 @@ class _Demo:
         return self.timed(create)[1]
 
     def columns(self, shape: Shape) -> Indices:
-        """Return all of an array but its last dimension, of which this rank has an equal part."""
+        """Return the selection that divides the last dimension equally among the ranks."""
         begin, end = (shape[-1] * place // self.ranks.size for place in (self.ranks.rank, self.ranks.rank + 1))
         return (*(np.arange(extent) for extent in shape[:-1]), np.arange(begin, end))
 
     def slab(self, path: str) -> Part:
-        """This rank's `columns` of a .npy file, as NumPy alone reads them."""
+        """Return this rank's `columns` of a .npy file, as NumPy reads them without Swath."""
 
         def load() -> Part:
             stored = np.load(path, mmap_mode="r")
@@ -191,23 +191,23 @@ class _Demo:
         return self.ranks.run_collectively(f"demo: numpy.load of {path}", load)
 
     def step(self, text: str) -> None:
-        """Report what is done now, for whoever waits."""
+        """Report the current step to the user."""
         self.report({"event": "step", "text": text})
 
     def timed(self, work: Callable[[], T]) -> tuple[T, float]:
-        """Collective. The result, and the seconds of the slowest rank."""
+        """Return the result, and the seconds of the slowest rank. Collective."""
         self.ranks.comm.barrier()
         begin = time.perf_counter()
         result = work()
         return result, max(self.ranks.gather_objects(time.perf_counter() - begin))
 
     def check(self, what: str, found: Part, expected: Part) -> None:
-        """Collective. Raises InternalError on every rank if a bit of any rank's elements is wrong."""
+        """Raise InternalError on every rank if any bit of any rank's elements is wrong. Collective."""
 
         def compare() -> None:
             if (found.shape, found.dtype) != (expected.shape, expected.dtype):
                 raise InternalError(f"demo: {what}: {found.dtype} {found.shape}, not {expected.dtype} {expected.shape}")
-            bits = f"u{found.dtype.itemsize}"  # bits, for NaN is not equal to itself
+            bits = f"u{found.dtype.itemsize}"  # compares bits, because NaN is not equal to itself
             wrong = np.ascontiguousarray(found).view(bits) != np.ascontiguousarray(expected).view(bits)
             if not wrong.any():
                 return
@@ -221,7 +221,7 @@ class _Demo:
 
 
 class _Part:
-    """One array, read in every distribution of table 1 over its last two dimensions."""
+    """One array, which is read in every distribution of table 1 over its last two dimensions."""
 
     def __init__(
         self,
@@ -240,7 +240,7 @@ class _Part:
         self.cached_fraction = 0.0 if evicted else 1.0
 
     def facts(self) -> dict[str, Any]:
-        """Return what was read, from where."""
+        """Return facts about the array and its file."""
         a = self.array
         return {
             "path": a.path,
@@ -266,7 +266,7 @@ class _Part:
         return [self._row(name, mine) for name in TABLE_1]
 
     def write_transposed(self, file_name: str) -> dict[str, Any]:
-        """Writes the transposed array from one distribution, and lets NumPy check the file."""
+        """Write the transposed array from one distribution, and check the file with NumPy."""
         held, shape = "cyclic-cyclic", self.array.shape[::-1]
         self.demo.step(f"writing the array transposed, from {held}")
         distribution = self.distribution(held)
@@ -311,7 +311,7 @@ class _Part:
     def _timed_read(
         self, name: str, distribution: Distribution, method: str, selection: Any, expected: Part
     ) -> dict[str, Any]:
-        """The best of several reads, every one checked; requests as counted, of all ranks."""
+        """Return the time of the fastest of several checked reads, and the counted requests of all ranks."""
         seconds = []
         for _ in range(REPEATS):
             self._evict()
@@ -322,7 +322,7 @@ class _Part:
         return {"seconds": min(seconds), "requests": requests}
 
     def _sampled_direct(self, name: str, distribution: Distribution, requests: int) -> dict[str, Any]:
-        """Direct access timed on the first columns, its time multiplied: all of it would take minutes."""
+        """Time direct access on the first columns, and multiply the time: the whole array would take minutes."""
         shape = self.array.shape
         columns = max(shape[-1] * DIRECT_REQUESTS_MAX // requests, 1)
         selection = (..., slice(0, columns))
@@ -349,7 +349,7 @@ class _Part:
         return min(seconds)
 
     def _evict(self) -> None:
-        """Collective. Empties the page cache of the file where that was asked for, and sees what is left."""
+        """Drop the file from the page cache if that was requested, and record how much is left. Collective."""
         if not self.evicted:
             return
 
@@ -361,7 +361,7 @@ class _Part:
 
 
 def _serial_read(path: str, variable: str) -> Part:
-    """Return the stored values, by the format's own library, and by Swath alone: both must say the same."""
+    """Return the stored values, read by h5py; raise an error if Swath without ranks reads other values."""
     import h5py
 
     with h5py.File(path, "r") as file:
@@ -374,7 +374,7 @@ def _serial_read(path: str, variable: str) -> Part:
 
 
 def _made(indices: Indices, size: int) -> Part:
-    """Return values of which element (i, j) is i * size + j: all are different, and exact in 8 bytes."""
+    """Return values: element (i, j) is i * size + j. All are different, and exact in 8 bytes."""
     rows, columns = indices
     return (rows[:, None] * size + columns[None, :]).astype(np.float64)
 
@@ -391,7 +391,7 @@ def _rule_text(rule: Any) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """One rank, started by `swath demo` under mpiexec; rank 0 prints what it reports, one JSON object a line."""
+    """Run one rank, which `swath demo` has started under mpiexec. Rank 0 prints its report, one JSON object a line."""
     parser = argparse.ArgumentParser(
         prog="python -m swath.commands.demo_ranks", description="One rank of `swath demo`; use that."
     )
@@ -409,7 +409,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except Error as error:
         if not ranks.all_raise(error):
             print(f"swath demo: rank {ranks.rank}:", file=sys.stderr, flush=True)
-            raise  # the others know nothing of it: `python -m mpi4py` ends the job
+            raise  # the other ranks do not know the error: `python -m mpi4py` ends the job
         if ranks.rank == 0:
             report({"event": "error", **to_wire(error)})
 

@@ -1,7 +1,7 @@
-"""`swath doctor`: is this installation in order, and if not, what to do.
+"""`swath doctor`: checks this installation, and says how to repair it.
 
-Everything is tried, not guessed: a ring is opened, MPI is started, ranks are started with each mpiexec and asked how
-many they are. What may crash or hang is tried in a process of its own.
+Everything is tried, not guessed: it opens a ring of io_uring, starts MPI, and starts ranks with each mpiexec, which
+print their number. A trial that may crash or hang has a process of its own.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ read next: swath demo
 """
 
 SHARED_BYTES_MIN = 64 << 20
-"""Below this /dev/shm holds no windows for a handful of ranks; 64 MiB is what containers get."""
+"""The least size of /dev/shm for the windows of a few ranks; containers get 64 MiB."""
 TRIED_RANKS = 2
 TRY_SECONDS_MAX = 30
 
@@ -62,7 +62,7 @@ _CODECS = (
     ("lz4", "liblz4-dev", "arrays with it are refused"),
     ("gzip", "libdeflate-dev", "Zarr arrays with it or zlib are refused, HDF5's deflate goes through h5py"),
 )
-"""Codecs of chunks that a system library brings: the package, as Debian calls it, and how it is without."""
+"""Codecs of chunks in system libraries: the Debian package of each, and the effect if it is missing."""
 _PACKAGES = (
     ("h5py", "HDF5 and netCDF-4 files, and so for new .nc files that are netCDF-4", "swath[hdf5]"),
     ("hdf5plugin", "new HDF5 files with zstd, blosc or lz4, and for filters that Swath has not", "swath[filters]"),
@@ -75,12 +75,12 @@ _PACKAGES = (
         "zarr",
     ),
 )
-"""Python packages that Swath works with and need not be there: the name, what it is for, what to install."""
+"""Optional Python packages: the name, its purpose, and the package to install."""
 _BUILD_AGAIN = "install {} (as Debian calls it), and build Swath again"
 
 _LAUNCHER_PREFIXES = ("PMI_", "PMIX_", "OMPI_", "PRTE_", "MPI_LOCAL")
 _SETTINGS = ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")
-"""Of Open MPI's launcher, which takes ranks of root for a mistake without them."""
+"""Variables without which Open MPI's mpiexec refuses to run as root."""
 _TRY_MPI = (
     "from mpi4py import MPI; from swath.ranks import loaded_mpi; loaded_mpi.module().MpiComm(MPI.COMM_SELF.handle)"
 )
@@ -90,7 +90,7 @@ _TRY_RANKS = "import os; from mpi4py import MPI; os.write(1, b'ranks=%d\\n' % MP
 
 @dataclass(frozen=True)
 class Finding:
-    """What one look found: "ok", "without" (missing, can be done without) or "wrong", and what to do."""
+    """The result of one check: "ok", "without" (an optional part is missing) or "wrong", and what to do."""
 
     name: str
     state: Literal["ok", "without", "wrong"]
@@ -99,12 +99,12 @@ class Finding:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add those of `swath doctor`."""
+    """Add the arguments of `swath doctor`."""
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Look at everything; status 1 if anything is wrong."""
+    """Make all checks; the status is 1 if anything is wrong."""
     findings = [
         *_versions(),
         *(_codec(*each) for each in _CODECS),
@@ -155,7 +155,7 @@ def _versions() -> Iterator[Finding]:
 
 
 def _installed_as() -> Finding:
-    """Say whether this is a wheel that brings its libraries, or was built on this machine."""
+    """Return whether this is a wheel with its own libraries, or was built on this machine."""
     try:
         said = importlib.metadata.distribution("swath").read_text("WHEEL") or ""
     except importlib.metadata.PackageNotFoundError:
@@ -189,7 +189,7 @@ def _codec(codec: str, package: str, without: str) -> Finding:
 
 
 def _hdf5() -> Finding:
-    """Find which HDF5 library reads files here. What Swath asks of it is done by the core, also without h5py."""
+    """Find the HDF5 library that reads files here. The core calls it, also without h5py."""
     try:
         library = _core.hdf5_library()
     except UnsupportedError as error:
@@ -211,7 +211,7 @@ def _io_uring() -> Finding:
 
 
 def _rados() -> Iterator[Finding]:
-    """Find what this Swath can do with Ceph pools. No cluster is asked."""
+    """Find what this Swath can do with Ceph pools, without contact to a cluster."""
     version = _core.librados_version()
     if not version:
         found = "librados is not found: files in Ceph pools (rados:POOL/NAME) are refused"
@@ -314,14 +314,14 @@ def _mpi_io() -> Iterator[Finding]:
 
 
 def _each_mpicxx() -> list[str]:
-    """Return the mpicxx beside this Python and the first in PATH, as far as there are any."""
+    """Return the existing ones of: the mpicxx beside this Python, and the first in PATH."""
     beside = os.path.join(sysconfig.get_path("scripts"), "mpicxx")
     found = {os.path.realpath(each): each for each in (shutil.which("mpicxx"), beside) if each and os.path.exists(each)}
     return list(found.values())
 
 
 def _tried_mpi_io(preloaded: str) -> Finding:
-    """Starts MPI by mpi4py, with the stub in front of it."""
+    """Start MPI by mpi4py, with the MPI-IO library preloaded."""
     _, said = _try([sys.executable, "-c", _TRY_MPI_IO], LD_PRELOAD=preloaded)
     loaded = backends.loaded(said)
     if loaded:
@@ -347,7 +347,7 @@ def _launchers(library: str) -> Iterator[Finding]:
 
 
 def _tried_launcher(name: str, mpiexec: str, library: str, own: str) -> Finding:
-    """Starts two ranks with `mpiexec`: each must see two."""
+    """Start two ranks with `mpiexec`; each must see two."""
     status, said = _try([mpiexec, "-n", str(TRIED_RANKS), sys.executable, "-c", _TRY_RANKS])
     seen = re.findall(r"ranks=(\d+)", said)
     if status == 0 and seen == [str(TRIED_RANKS)] * TRIED_RANKS:
@@ -372,9 +372,9 @@ def _launcher() -> Finding:
 
 
 def _try(command: list[str], **more: str) -> tuple[int, str]:
-    """Return exit status and all that `command` printed; it is not told that it runs under an mpiexec.
+    """Return the exit status and the output of `command`, which runs without the variables of an mpiexec.
 
-    more: variables of its environment.
+    more: additional variables of its environment.
     """
     environment = {
         key: value for key, value in os.environ.items() if key in _SETTINGS or not key.startswith(_LAUNCHER_PREFIXES)

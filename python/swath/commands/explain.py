@@ -1,4 +1,4 @@
-"""`swath explain`: how a request would be carried out, what it would cost, and why so."""
+"""`swath explain`: how a request would be carried out, what it would cost, and why."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ read next: in Python, array.explain(distribution) prints the same;
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add those of `swath explain FILE [VARIABLE] --dist RULES --ranks N`."""
+    """Add the arguments of `swath explain FILE [VARIABLE] --dist RULES --ranks N`."""
     arguments.add_file_and_variable(parser)
     parser.add_argument(
         "--dist",

@@ -1,4 +1,4 @@
-"""`swath info`: what is in a file, and where the bytes of a variable are."""
+"""`swath info`: the contents of a file, and the layout of a variable."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ read next: swath explain --help
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add those of `swath info FILE [VARIABLE]`."""
+    """Add the arguments of `swath info FILE [VARIABLE]`."""
     arguments.add_file_and_variable(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Show one variable in detail where one is named or there is one only, else the whole file."""
+    """Show one variable in detail if it is named or the only one; else show the whole file."""
     path, variable = arguments.named_file(options)
     raw = arguments.raw_description(options)
     contents = None if raw else formats.contents(path)
@@ -118,7 +118,7 @@ def _facts_in_file(path: str, variable: Variable) -> dict[str, Any]:
         try:
             found = formats.describe(path, variable.name)
             layout, stored = layouts.text(found), sizes.stored_bytes(found)
-        except Error as error:  # it alone is damaged: the others are shown
+        except Error as error:  # only this variable is damaged: the others are shown
             layout = f"cannot be read: {error}"
     return {
         "name": variable.name,
@@ -140,7 +140,7 @@ def _dtype(dtype: np.dtype[Any]) -> str:
 
 
 def _values(attributes: Mapping[str, Any]) -> str:
-    """Return what the values are that Swath gives, where attributes say that they mean others."""
+    """Return whether Swath reads values as stored, and a hint if attributes mask or scale them."""
     return AS_STORED if mean_others(attributes) else "as stored"
 
 
@@ -173,7 +173,7 @@ def _growing(name: str, grows: bool) -> str:
 
 
 def _stored(facts: dict[str, Any]) -> str:
-    """Return "1.2 MiB, 3.1 × smaller", empty where it is not known."""
+    """Return "1.2 MiB, 3.1 × smaller"; "" if the stored size is not known."""
     stored = facts["stored_bytes"]
     if stored is None:
         return ""
@@ -192,7 +192,7 @@ def _attribute_rows(title: str, attributes: Mapping[str, Any]) -> list[tuple[str
 
 
 def _value(value: Any) -> str:
-    """Return an attribute as text: "1.5 (float32)"; of many numbers the first and the last."""
+    """Return an attribute as text: "1.5 (float32)"; for many numbers, the first and the last ones."""
     if isinstance(value, np.ndarray):
         numbers = np.array2string(value, separator=", ", threshold=10, edgeitems=3).replace("\n", "")
         return f"{numbers} ({value.dtype})"

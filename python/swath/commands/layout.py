@@ -1,4 +1,4 @@
-"""`swath layout`: which layout suits what a program reads and writes, and a copy that has it."""
+"""`swath layout`: advises a layout for the reads and writes of a program, and makes a copy with it."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _SHAPE = re.compile(r"(\d+(?:,\d+)*):([^:,]+)")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add those of `swath layout --access ACCESS ... SHAPE DTYPE`."""
+    """Add the arguments of `swath layout --access ACCESS ... SHAPE DTYPE`."""
     parser.add_argument("shape", metavar="SHAPE", nargs="?", help="elements along each dimension: 8192,8192")
     parser.add_argument("dtype", metavar="DTYPE", nargs="?", help="as NumPy writes it: f8")
     parser.add_argument("--access", metavar="ACCESS", action="append", help="what is read or written, and how often")
@@ -83,7 +83,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Advise; beside a file say whether a copy pays; carry the copy out where that is asked for."""
+    """Print the advice; for a file, say whether a copy pays, and make the copy if requested."""
     if (options.access is None) == (options.recorded is None):
         raise ArgumentError("layout: say what is done: --access, any number of times, or --recorded")
     if options.array:
@@ -132,7 +132,7 @@ def _run_beside_file(options: argparse.Namespace, accesses: Any) -> int:
 
 
 def _run_several(options: argparse.Namespace) -> int:
-    """Of several arrays, some of which may be files."""
+    """Advise several arrays, some of which may be files."""
     if options.shape is not None or options.file is not None or options.recorded is not None:
         raise ArgumentError("layout: --array says which arrays; leave out SHAPE, DTYPE, --file and --recorded")
     given = dict(_named("--array", one) for one in options.array)
@@ -174,7 +174,7 @@ def _named(option: str, text: str) -> tuple[str, str]:
 
 
 def _check_can_have(array: swath.Array, target: str, advice: swath.LayoutAdvice) -> None:
-    """Raise ArgumentError where a target's format cannot store the layout."""
+    """Raise ArgumentError if the target's format cannot store the layout."""
     advice.creation(array.shape, array.dtype, swath.formats.format_for(target))
 
 
@@ -221,7 +221,7 @@ def _advised(
 
 
 def _codecs(text: str | None) -> Any:
-    """Return names with ratios, or names alone. Raise ArgumentError where some have one and some have none."""
+    """Return names with ratios, or names alone. Raise ArgumentError if only some names have a ratio."""
     if text is None:
         return None
     pairs = [one.partition("=") for one in text.split(",")]
@@ -238,6 +238,6 @@ def _ranks(options: argparse.Namespace) -> int:
 
 
 def _beside(path: str, advice: swath.LayoutAdvice) -> str:
-    """Return the name of a file that a copy could make there; it is not made."""
+    """Return the name that is suggested for a copy in the same folder; no file is created."""
     suffixes = {"raw": ".bin", "npy": ".npy", "netcdf-classic": ".nc3", "hdf5": ".h5", "zarr": ".zarr"}
     return f"{path}.advised{suffixes[advice.best.formats[0]]}"

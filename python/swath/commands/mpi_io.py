@@ -1,4 +1,4 @@
-"""`swath mpi-io`: runs a program, as it is, with its MPI-IO served by Swath. What does it is in `swath.mpi_io`."""
+"""`swath mpi-io`: runs an unchanged program, whose MPI-IO Swath serves. `swath.mpi_io` does the work."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ HELP_OF_BUILD = "Compile the backend of an MPI: what serves programs of it. Need
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add those of `swath mpi-io`."""
+    """Add the arguments of `swath mpi-io`."""
     parser.add_argument("--report", action="store_true", help="each file says at its close what was done with it")
     parser.add_argument("--library", action="store_true", help="print what LD_PRELOAD is to name")
     parser.add_argument(
@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the program: this process becomes it. Or build, or print the library; status 0."""
+    """Replace this process by the program; or build the library, or print its path, with status 0."""
     program = options.program[1:] if options.program[:1] == ["--"] else options.program
     if options.library:
         print(preload.library())

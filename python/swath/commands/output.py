@@ -14,19 +14,19 @@ from rich.table import Table
 from rich.text import Text
 
 BROKEN_MIN = 40
-"""Columns of a cell whose text is broken into lines."""
+"""The width of a cell whose text is broken into lines, in columns."""
 LINE_MAX = 1 << 16
-"""Columns of a line that holds long names."""
+"""The width of a line that holds long names, in columns."""
 
 
 def console() -> Console:
-    """Standard output: as wide as the terminal, 110 columns where it is none."""
+    """Return a console for standard output: as wide as the terminal, else 110 columns."""
     printed = Console(highlight=False, soft_wrap=False)
     return printed if printed.file.isatty() else Console(highlight=False, width=110)
 
 
 def table(*columns: str, right: tuple[str, ...] = (), unbroken: tuple[str, ...] = ()) -> Table:
-    """Return a plain table; the columns in `right` hold numbers, the cells of those in `unbroken` stay on one line."""
+    """Return a plain table. Columns in `right` hold numbers; cells of columns in `unbroken` stay on one line."""
     made = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     for column in columns:
         justify: Literal["left", "right"] = "right" if column in right else "left"
@@ -35,7 +35,7 @@ def table(*columns: str, right: tuple[str, ...] = (), unbroken: tuple[str, ...] 
 
 
 def print_unbroken(table: Table) -> None:
-    """Print a table; where its unbroken cells need more than a line of the terminal, the lines are longer."""
+    """Print a table; its lines are longer than the terminal's if unbroken cells need it."""
     for column in table.columns:
         longest = max(cell_len(str(text)) for text in (column.header, *column.cells))
         column.min_width = longest if column.no_wrap else min(longest, BROKEN_MIN)
@@ -46,7 +46,7 @@ def print_unbroken(table: Table) -> None:
 
 
 def print_facts(facts: Iterable[tuple[str, Sequence[str]]]) -> None:
-    """Print lines of a name and pieces of text, which are not broken: a line ends between two pieces."""
+    """Print lines with a name and pieces of text. Lines break between pieces, never inside one."""
     rows = list(facts)
     printed = console()
     indent = max((cell_len(name) for name, _ in rows), default=0) + 1
@@ -68,9 +68,9 @@ def _lines_of(pieces: Sequence[str], width: int) -> list[str]:
 
 
 def print_json(value: Any) -> None:
-    r"""`value` as JSON that any parser takes: NaN and infinity, which JSON has not, become their names.
+    r"""Print `value` as valid JSON: NaN and infinity, which JSON lacks, become strings with their names.
 
-    Bytes of file names that are not UTF-8 are escaped as Python has them: "\udcff" for the byte 255.
+    Bytes of file names that are not UTF-8 are escaped as in Python: "\udcff" for the byte 255.
     """
     text = json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False)
     print(text.encode("utf-8", "backslashreplace").decode())

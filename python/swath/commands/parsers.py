@@ -1,4 +1,4 @@
-"""The parser of `swath` and of its subcommands: argparse's, but for what is printed to nobody, and late arguments."""
+"""The parser of `swath` and its subcommands: argparse's, with errors of a closed output, and late arguments."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from swath.errors import Error
 
 EXIT_ERROR = 2
-"""The request could not be carried out; argparse uses the same status for wrong arguments."""
+"""The exit status if the request could not be carried out; argparse uses it for wrong arguments, too."""
 
 
 class Command(Protocol):
@@ -26,26 +26,26 @@ class Command(Protocol):
 
 
 class Parser(argparse.ArgumentParser):
-    """As argparse's, which does not say when nobody reads the help that it prints.
+    """argparse's parser, but an error while it prints (a closed pipe) is raised.
 
-    A subcommand whose arguments are those of another package adds them late: when they are parsed or completed. So the
-    other subcommands need not import that package, which may be absent.
+    A subcommand whose arguments come from another package adds them late: when they are parsed or completed. So other
+    subcommands do not import that package, which may be absent.
     """
 
     _late: Callable[[Parser], None] | None = None
 
     def add_arguments_late(self, add: Callable[[Parser], None]) -> None:
-        """`add` is called once, with this parser; it raises Error where it cannot add them."""
+        """Register `add`, which is called once, with this parser. It raises Error if it cannot add arguments."""
         self._late = add
 
     def add_late_arguments(self) -> None:
-        """Add them now, where they were not added yet. Raises what adding them raises."""
+        """Add the late arguments now, unless they were added. Raises the errors of adding them."""
         if self._late is not None:
             self._late(self)
             self._late = None
 
     def parse_known_args(self, args: Iterable[str] | None = None, namespace: Any = None) -> tuple[Any, list[str]]:
-        """As argparse's; ends the process, with what is wrong in one line, where arguments cannot be added."""
+        """Parse as argparse does. If arguments cannot be added, print the error in one line, and exit."""
         try:
             self.add_late_arguments()
         except Error as error:

@@ -1,4 +1,4 @@
-"""`swath rados install-class`: what a Ceph cluster needs for datatype requests, and whether it has it."""
+"""`swath rados install-class`: the object class that a Ceph cluster needs for datatype requests."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ where the class is missing, lists are used.
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add those of `swath rados install-class [rados:POOL]`."""
+    """Add the arguments of `swath rados install-class [rados:POOL]`."""
     parser.add_argument("what", choices=["install-class"], help="what to do")
     parser.add_argument(
         "pool", nargs="?", metavar="rados:POOL", help="whose OSDs are asked whether they have the class"
@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Say where the class is; 1 where a pool was named whose OSDs do not have it."""
+    """Print where the class is; the status is 1 if the OSDs of the named pool do not have it."""
     library = class_library()
     if library is None:
         print(
@@ -73,11 +73,11 @@ def run(options: argparse.Namespace) -> int:
 
 
 def refusal(pool: str) -> str:
-    """Return why the OSDs of `rados:POOL[?…]` take no descriptions, empty where they do. Raises StoreError."""
+    """Return why the OSDs of `rados:POOL[?…]` do not serve datatype requests; "" if they do. Raises StoreError."""
     name, question, settings = pool.partition("?")
     if stored_path.of(name).pool is None or "/" in name:
         raise ArgumentError(f"{pool}: expected rados:POOL, perhaps with ?conf=FILE&id=USER")
-    # Each of many objects, so that most OSDs are asked: the class may be on some of them only.
+    # Many objects reach most OSDs: the class may be installed on some OSDs only.
     reasons = []
     for number in range(OBJECTS_ASKED):
         path = f"{name}/swath.class-check.{os.getpid()}.{number}{question}{settings}"
@@ -97,13 +97,13 @@ OBJECTS_ASKED = 16
 
 
 def class_library() -> str | None:
-    """Return where the object class is that this Swath was built with, None where it was built without."""
+    """Return the path of the object class that was built with this Swath; None if there is none."""
     path = resources.files("swath") / LIBRARY
     return str(path) if path.is_file() else None
 
 
 def _release() -> str:
-    """Return which Ceph is installed here, of whose headers the class was most likely built."""
+    """Return the version of the Ceph that is installed here; the class was most likely built with its headers."""
     with contextlib.suppress(OSError, subprocess.SubprocessError):
         said = subprocess.run(["ceph-osd", "--version"], capture_output=True, text=True, timeout=10, check=True).stdout
         return f"the Ceph of this machine ({' '.join(said.split()[:3])})"

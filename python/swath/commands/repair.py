@@ -1,4 +1,4 @@
-"""`swath repair`: takes back what a program that was killed had begun to change in a file."""
+"""`swath repair`: undoes the incomplete changes of a killed program in a file."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ read next: docs/files.md.
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add those of `swath repair FILE...`."""
+    """Add the arguments of `swath repair FILE...`."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="a file, or the folder of a Zarr store")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Restore each file, and say which needed it."""
+    """Restore each file, and print which of them needed it."""
     found = []
     for file in options.files:
         path = checked_path(file)

@@ -1,14 +1,14 @@
-"""Where the command `swath` starts. It has no parser of its own: `cli` has.
+"""The entry point of the command `swath`. It has no parser: that is in `cli`.
 
-`swath mpi-io PROGRAM` stands before each rank of a job, so this process becomes the program at once, without NumPy,
-argparse and what else the other subcommands need. What is imported here is imported at each such start.
+`swath mpi-io PROGRAM` starts each rank of a job. So this process becomes the program at once, without importing NumPy,
+argparse and other modules that only other subcommands need. Keep the imports here few.
 """
 
 from __future__ import annotations
 
 import sys
 
-TYPE_CHECKING = False  # type checkers take it for true; `typing` would take longer to import than all the rest
+TYPE_CHECKING = False  # type checkers take it for true; importing `typing` would take longer than everything else here
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +22,7 @@ def main() -> int:
 
         try:
             preload.run(program, report)
-        except Exception:  # noqa: BLE001 - `cli` meets the same error, and says it
+        except Exception:  # noqa: BLE001 - `cli` meets the same error, and prints it
             pass
     from swath.commands import cli
 
@@ -30,9 +30,9 @@ def main() -> int:
 
 
 def _program_of_mpi_io(arguments: Sequence[str]) -> tuple[Sequence[str], bool]:
-    """Return the program, with its arguments, of `mpi-io [--report] [--] PROGRAM …`, and whether a report is wanted.
+    """Return PROGRAM with its arguments of `mpi-io [--report] [--] PROGRAM …`, and whether a report is requested.
 
-    An empty one for all else that `swath` can be asked for: `mpi-io build`, other options, other subcommands.
+    The program is empty for all other command lines: `mpi-io build`, other options, other subcommands.
     """
     if not arguments or arguments[0] != "mpi-io":
         return (), False

@@ -1,4 +1,4 @@
-"""`swath throttle`: which targets are throttled now, how, and why. What throttles them is in `swath.throttle`."""
+"""`swath throttle`: which targets are throttled now, how, and why. `swath.throttle` limits their streams."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ DECISIONS_SHOWN = 5
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add those of `swath throttle status`."""
+    """Add the arguments of `swath throttle status`."""
     parser.add_argument("what", choices=["status"], help="what to show")
     parser.add_argument("--json", action="store_true", help="as JSON")
     parser.add_argument(
@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print what is throttled now."""
+    """Print the targets that are throttled now."""
     targets, reason = throttle.status_and_reason()
     if reason:
         print(f"swath: not every program can be seen: {reason}", file=sys.stderr)

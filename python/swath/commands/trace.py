@@ -1,4 +1,4 @@
-"""`swath trace`: runs a program, and every process of it writes down what it does with files. The core traces."""
+"""`swath trace`: runs a program; each of its processes records its file operations. The core writes the trace."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ FOLDER = "swath-trace"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add those of `swath trace PROGRAM ...`."""
+    """Add the arguments of `swath trace PROGRAM ...`."""
     parser.add_argument("--into", metavar="FOLDER", default=FOLDER, help=f"where the trace goes (default: {FOLDER})")
     parser.add_argument(
         "--operations", action="store_true", help="only the operations of Swath, not the program's own file calls"
@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the program: this process becomes it."""
+    """Replace this process by the program."""
     program = options.program[1:] if options.program[:1] == ["--"] else options.program
     if not program:
         raise ArgumentError("trace: name the program to run: swath trace [--into FOLDER] PROGRAM ...")

@@ -1,4 +1,4 @@
-"""`swath verify`: whether two files, or two arrays, are the same, whatever their formats are like."""
+"""`swath verify`: compares two files, or two arrays, of any formats."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ read next: swath copy --help; docs/copying.md.
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add those of `swath verify A[:VARIABLE] B[:VARIABLE]`."""
+    """Add the arguments of `swath verify A[:VARIABLE] B[:VARIABLE]`."""
     parser.add_argument(
         "file", metavar="A[:VARIABLE]", help=".npy, netCDF classic, netCDF-4, HDF5, Zarr, or a raw file"
     )
@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Compare, and say what differs."""
+    """Compare, and print the differences."""
     path, variable = arguments.file_and_variable(options.other)
     axes = None if options.axes is None else arguments.integers("--axes", options.axes)
     source, own_variable = arguments.source_of_copy(options)

@@ -1,4 +1,4 @@
-"""Messages of the package, in which arguments have their names in Python, in the words of the command line."""
+"""Rewrites messages of the package for the command line: options in place of the names of Python's arguments."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ ALIASES = {
     "distribution": "dist",
     "axis": "axes",
 }
-"""Arguments in Python whose options have other names."""
+"""Arguments in Python whose options have other names on the command line."""
 SOURCE = "source_"
-"""Before the names of the options that say what a raw source holds."""
+"""The prefix of the options that describe a raw source."""
 WHOLE = {"resume=True": "--resume", "resume=False": "--restart", "variable=": "FILE:VARIABLE"}
-"""Arguments with their values that are options without values, and what has no option."""
+"""Arguments with values that correspond to options without values, and an argument without an option."""
 
 _VALUE = r"""True|False|None|"[^"]*"|'[^']*'|\([^()]*\)|\[[^\[\]]*\]|\{[^{}]*\}|-?\w[\w.+-]*"""
 _ARGUMENT = re.compile(rf"(?<![\w./-])(?P<name>[a-z_]+)=(?P<value>{_VALUE})?")
@@ -56,7 +56,7 @@ def in_options(message: str, command: argparse.ArgumentParser) -> str:
 
 
 def _as_typed(value: str) -> str:
-    """Return a value as it is typed on the command line: (8, 8) as 8,8, {"time": 6} as time=6."""
+    """Return a value in the form of the command line: (8, 8) as 8,8, {"time": 6} as time=6."""
     try:
         plain = ast.literal_eval(value)
     except (ValueError, SyntaxError):

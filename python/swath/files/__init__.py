@@ -1,8 +1,8 @@
-"""What is open: files, of any format, and what all arrays of one file share.
+"""Open files of any format, and the state that all arrays of one file share.
 
-opened_file.py    a file that these ranks have open: a handle of the core's (core/files/collective_file.h)
-core_file.py      what that is opened with: engine, streams, profile
-stored_array.py   one array of it, as it is stored; an Array stands on one, and knows no file
+opened_file.py    a file that these ranks have open: a handle of the core (core/files/collective_file.h)
+core_file.py      options of an open file: engine, streams, profile
+stored_array.py   one array of a file, as it is stored; an `Array` uses one, and does not know the file
 
-No module here imports `Array`, which stands above (tests/house/test_layers.py).
+No module here imports `Array`, which is in a higher layer (tests/house/test_layers.py).
 """

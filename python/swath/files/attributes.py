@@ -13,19 +13,19 @@ class FileWithAttributes(Protocol):
 
     @property
     def final_path(self) -> str:
-        """Return the name that it has, or will have when it is complete."""
+        """Return the name of the file; a new file gets it when it is complete."""
 
     def agree_to_change(self, holder: str, given: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """Return the attributes that every rank's `given` returns; what it raises is raised on all. Collective."""
+        """Return the attributes that `given` returns on every rank; its error is raised on all ranks. Collective."""
 
     def set_attributes(self, holder: str, attributes: Mapping[str, Any]) -> dict[str, Any]:
-        """Add or replace attributes, and return them as they are then; None removes one. Collective."""
+        """Add or replace attributes, and return their new values; the value None removes one. Collective."""
 
 
 class StoredAttributes(MutableMapping[str, Any]):
-    """Attributes as the file has them; what is put in is stored at once. Changing them is collective.
+    """Attributes as the file has them. A new value is stored at once. Changes are collective.
 
-    Raises ArgumentError where the file is open for reading only, or its format stores no such value.
+    Raises ArgumentError if the file is open for reading only, or its format cannot store the value.
     """
 
     def __init__(self, file: FileWithAttributes, holder: str, values: Mapping[str, Any]) -> None:
@@ -47,14 +47,14 @@ class StoredAttributes(MutableMapping[str, Any]):
 
     def __delitem__(self, name: str) -> None:
         if name not in self._values:
-            # Not before the other ranks are at the same: those that delete another one would wait for this one.
+            # All ranks agree before the KeyError: a rank that deletes an existing attribute waits for this one.
             self._file.agree_to_change(self._holder, lambda: {name: None})
             raise KeyError(name)
         self._file.set_attributes(self._holder, {name: None})
         del self._values[name]
 
     def update(self, *others: Any, **more: Any) -> None:
-        """Store several at once, as `dict.update` takes them."""
+        """Store several attributes at once; the arguments are those of `dict.update`."""
         new = self._file.agree_to_change(self._holder, lambda: self._checked(others, more))
         if new:
             self._values.update(self._file.set_attributes(self._holder, new))

@@ -1,4 +1,4 @@
-"""What an open file of the core is opened with: its engine, the streams of its target, and its profile."""
+"""Options of an open file of the core: its engine, the streams of its target, and its profile."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from swath.throttle import throttle
 
 
 def throttle_of(path: str, options: OpenOptions, ranks: Ranks) -> throttle.Throttle | None:
-    """Return what limits the streams of the file's target on this rank; None where nothing does."""
+    """Return the limit of the streams of the file's target on this rank; None if there is no limit."""
     engine = compared.effective_engine(options.engine)
     is_on_first_node = ranks.comm.node_of(ranks.rank) == 0
     coordinator = None if is_on_first_node else options.found.coordinator
@@ -21,7 +21,7 @@ def throttle_of(path: str, options: OpenOptions, ranks: Ranks) -> throttle.Throt
 
 
 def file_options(path: str, options: OpenOptions, limited: throttle.Throttle | None) -> _core.FileOptions:
-    """Return what moves the bytes of a file, or of a folder of chunks; `limited` limits its streams."""
+    """Return the options by which the core opens a file, or a folder of chunks; `limited` limits its streams."""
     engine = compared.effective_engine(options.engine)
     lock_timeout = lock_seconds(options.lock_timeout)
     servers = throttle.of_servers(path, options.streams)
@@ -34,9 +34,9 @@ def file_options(path: str, options: OpenOptions, limited: throttle.Throttle | N
 
 
 def learning_of(core: _core.File, options: OpenOptions) -> _core.Learning:
-    """Return the profile of the file's store, and whether operations teach it."""
+    """Return the profile of the file's store, and whether it learns from operations."""
     stored = options.found.profile
-    # The time of a modelled disk tells nothing of the store under it.
+    # The time of a modelled disk says nothing about the store under it.
     frozen = core.engine.startswith("modelled disk") or (stored is not None and stored.frozen)
     learns = options.learns and not frozen and os.environ.get("SWATH_LEARNING") != "0"
     return _core.Learning(_core.default_profile() if stored is None else stored.core, not learns)

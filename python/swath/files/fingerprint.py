@@ -1,4 +1,4 @@
-"""Which array in which state of its file: what programs that keep results by their inputs (dask) compare."""
+"""Fingerprint of an array and of its file's state. Programs that cache results by inputs (dask) compare it."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ Fingerprint = tuple[str, int, int, int]
 
 
 def fingerprint(description: Description, folder: str) -> Fingerprint:
-    """Return the array and where its bytes are, in words, and its file's size, time of change (ns) and inode.
+    """Return the identity of the array in words, and the size, modification time (ns) and inode of its file.
 
-    Of a Zarr array the folder is looked at: what others write into its chunks is not always seen.
+    For a Zarr array they are those of the folder: writes of other programs into its chunks may go unseen.
 
     Args:
-        description: of the array.
-        folder: that a relative path starts from.
+        description: the description of the array.
+        folder: the folder that a relative path starts from.
 
     Raises:
-        StoreError: the file is not there any more.
+        StoreError: the file no longer exists.
     """
     path = os.path.join(folder, description.path)
     layout = description.layout

@@ -1,4 +1,4 @@
-"""Where an array's bytes are, as a format describes it, turned into the core's words."""
+"""Converts the layout of an array, as a format describes it, into the types of the core."""
 
 from __future__ import annotations
 
@@ -22,34 +22,34 @@ from swath.formats.description import (
 
 
 def array_form(description: Description, identity: str) -> _core.ArrayForm:
-    """Return what an operation must know of the array; `identity` says which it is, alike on all ranks.
+    """Return the form of the array, which operations need; `identity` names the array, equally on all ranks.
 
-    Raises FormatError where its layout cannot be.
+    Raises FormatError if its layout is invalid.
     """
     return _core.ArrayForm(identity, description.shape, description.dtype.itemsize, plain_layout(description))
 
 
 def coded_chunks(description: Description) -> _core.CodedArray | None:
-    """Return the array's chunks where they are coded, else None. Raise FormatError where they cannot be."""
+    """Return the coded chunks of the array; None if it has none. Raise FormatError if they are invalid."""
     return _coded_array(description.layout, description) if isinstance(description.layout, CodedLayout) else None
 
 
 def has_absent_chunks(description: Description) -> bool:
-    """Return whether some elements of chunks that no codec touches have no room in the file yet."""
+    """Return whether some chunks (of an array without codecs) are not allocated in the file yet."""
     layout = description.layout
     return isinstance(layout, ChunkedLayout) and bool(description.stored_shape or (layout.offsets < 0).any())
 
 
 def may_get_chunk_places(description: Description) -> bool:
-    """Return whether coded chunks that are written get places in the array's file; else they are files, if any."""
+    """Return whether a write of coded chunks may allocate places in the file of the array."""
     layout = description.layout
     in_one_file = isinstance(layout, CodedLayout) and isinstance(layout.places, ChunkTable)
-    # Once it is as long as it says its chunks may be coded.
+    # The chunks may be coded once the array is extended to its shape.
     return in_one_file or (description.format == "hdf5" and bool(description.stored_shape))
 
 
 def text(description: Description, chunks: _core.CodedArray | None = None) -> str:
-    """Return where the bytes are, for people: "C order at offset 128"; `chunks`: the coded ones, as they are now."""
+    """Return the layout as text for people: "C order at offset 128". `chunks` are the coded chunks as they are now."""
     layout = plain_layout(description)
     if layout is not None:
         return str(layout)
@@ -60,7 +60,7 @@ def text(description: Description, chunks: _core.CodedArray | None = None) -> st
 
 
 def plain_layout(description: Description) -> _core.Layout | None:
-    """Return where the bytes are; None where no plan moves them: coded chunks, and what only a library reaches."""
+    """Return the layout; None if no plan can move the bytes: coded chunks, and arrays that only a library can read."""
     try:
         return _checked_layout(description)
     except FormatError as error:

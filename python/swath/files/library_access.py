@@ -1,6 +1,6 @@
 """Reading and writing through the format's own library, where Swath's engines cannot reach the bytes.
 
-Correct, and slower: compressed chunks, compact, external and virtual datasets.
+This is correct, but slower. It serves compressed chunks, and compact, external and virtual datasets.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from swath import formats
 from swath.formats import CodedLayout, Description, LibraryLayout
 
 SLAB_BYTES = 16 << 20
-"""Are moved by a call, which cannot be interrupted."""
+"""Bytes that one call of the library moves; a call cannot be interrupted."""
 SLAB_BYTES_MAX = 64 << 20
-"""Where a row of chunks takes more: each would be decoded several times."""
+"""The limit if a row of chunks is larger than `SLAB_BYTES`: smaller calls would decode each chunk several times."""
 Part = npt.NDArray[Any]
 Indices = list[npt.NDArray[np.int64]]
 
 
 def move(description: Description, direction: str, indices: Callable[[], list[Indices]], parts: list[Part]) -> None:
-    """Read or write this rank's parts, alone; who else must wait meanwhile is seen to by the caller.
+    """Read or write the parts of this rank alone; the caller makes other ranks and threads wait if they must.
 
     Args:
-        description: of the array.
+        description: the description of the array.
         direction: "read" or "write".
-        indices: returns those of each part, one ascending or descending list a dimension of the array.
-        parts: in memory.
+        indices: returns the indices of each part: an ascending or descending list for each dimension of the array.
+        parts: the memory of each part.
     """
     access = _read if direction == "read" else _write
     for of_part, part in zip(indices(), parts, strict=True):
@@ -58,9 +58,9 @@ def _write(description: Description, indices: Indices, part: Part) -> None:
 
 
 def _slabs(description: Description, indices: Indices) -> Any:
-    """Return (rows of the part, box of the array as slices, what to pick from the box), each box of a bounded size.
+    """Yield (rows of the part, box of the array as slices, indices to pick from the box); boxes have a bounded size.
 
-    The box is the bounding box of the indices, cut along dimension 0, between chunks where that can be.
+    The bounding box of the indices is cut along dimension 0, between chunks if possible.
     """
     if not indices:
         yield None, (), ()

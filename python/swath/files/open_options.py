@@ -12,12 +12,12 @@ from swath.throttle import throttle
 
 
 class FoundOfStore(NamedTuple):
-    """What rank 0 found out about the store, for all ranks: its profile, and who serves its targets' tokens."""
+    """Facts about the store that rank 0 finds for all ranks: its profile, and the coordinator of its stream tokens."""
 
     profile: profile.StoredProfile | None = None
     coordinator: throttle.Coordinator | None = None
     number: int = 0
-    """The number of the file among those that rank 0 has opened."""
+    """The number of the file in the order in which rank 0 opened files."""
 
 
 @dataclass(frozen=True)
@@ -26,13 +26,13 @@ class OpenOptions:
 
     Attributes:
         mode: "r" or "r+".
-        engine: what moves the bytes.
+        engine: the engine that moves the bytes.
         streams: see `swath.open`.
         lock_timeout: see `swath.open`.
-        found: what rank 0 found out about the store.
-        atomic_file: a new file; None where the file exists.
-        learns: whether operations teach the profile.
-        minds_name: whether it is refused where the file has lost its name; else whoever opens it looks for itself.
+        found: the facts about the store that rank 0 found.
+        atomic_file: the new file; None if the file exists already.
+        learns: whether the profile learns from operations.
+        minds_name: whether writes are refused if another file has taken the name; if False, the caller checks.
     """
 
     mode: str = "r"

@@ -1,6 +1,6 @@
-"""One open file of all ranks: a thin handle of the core's (core/files/collective_file.h), which all its arrays share.
+"""One open file of all ranks: a thin handle of the core (core/files/collective_file.h) that all its arrays share.
 
-What the core knows not is kept here: what the file holds in Python's words, its profile and streams, its loops.
+It keeps what the core does not know: the contents as Python objects, the profile, the streams, and the loops.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ from swath.ranks import compared
 from swath.ranks.ranks import Ranks
 
 WriteRows = Callable[[list[int]], None]
-"""Writes rows of arrays, and is given the first row of each."""
+"""A function that writes rows of arrays. Its argument is the first row of each array."""
 
 
 class OpenedFile:
-    """A file that these ranks have open, with all that it may do. It knows its arrays, which hold it.
+    """A file that these ranks have open. It has weak references to its arrays; each array keeps the file alive.
 
     Attributes:
-        shared: the core's.
-        folder: that a relative path starts from; "" where it is absolute.
-        format: as a Description says it.
+        shared: the handle of the core.
+        folder: the folder that a relative path starts from; "" if the path is absolute.
+        format: the name of the format, as in a `Description`.
         mode: "r" or "r+".
-        ranks: that opened it together.
-        options: how.
-        throttle: its target's streams, or None.
-        learning: its profile, and what operations teach.
+        ranks: the ranks that opened it together.
+        options: the options with which it was opened.
+        throttle: the limit of its target's streams, or None.
+        learning: its profile, and what the profile has learned from operations.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class OpenedFile:
         self.final_path = options.atomic_file.final_path if options.atomic_file else path
         self._contents = contents
         self._arrays: weakref.WeakValueDictionary[str, StoredArray] = weakref.WeakValueDictionary()
-        self._changing = threading.RLock()  # of one change after the other
+        self._changing = threading.RLock()  # held during each change
         self._warning: weakref.finalize[..., Any] | None = None
         self.throttle = throttle_of(path, options, ranks)
         self.shared = self._open(path)
@@ -89,17 +89,17 @@ class OpenedFile:
 
     @property
     def path(self) -> str:
-        """Where it is: under its name, or under another one as long as it is not complete."""
+        """The path of the file now: its name, or the working name of a new file that is not complete."""
         return self.shared.path
 
     @property
     def core(self) -> _core.File:
-        """What moves its bytes."""
+        """The file of the core, which moves its bytes."""
         return self.shared.file
 
     @property
     def is_new(self) -> bool:
-        """Whether it was created, and has not got its name yet."""
+        """Whether it was created here, and does not have its final name yet."""
         return self.shared.is_new
 
     @property
@@ -109,22 +109,22 @@ class OpenedFile:
 
     @property
     def number(self) -> int:
-        """Return the number of the file among those that rank 0 has opened."""
+        """Return the number of the file in the order in which rank 0 opened files."""
         return self.options.found.number
 
     @property
     def asked_engine(self) -> str | None:
-        """Return the engine that was asked for; None for the one that the environment names."""
+        """Return the requested engine; None for the engine that the environment names."""
         return self.options.engine
 
     @functools.cached_property
     def identity(self) -> str:
-        """Which file it is, in words that ranks compare."""
+        """The identity of the file, as text that ranks compare."""
         return f"{self.final_path} ({self.format}, opened as number {self.number})"
 
     @property
     def contents(self) -> Contents | None:
-        """What it holds; None where it was opened for one array."""
+        """The contents of the file; None if it was opened for one array."""
         if self._contents is not None:
             for dimension, length in self.shared.take_new_lengths().items():
                 self._contents = self._contents.with_length(dimension, length)
@@ -133,54 +133,54 @@ class OpenedFile:
     # ---- its arrays --------------------------------------------------------------------------------------------------
 
     def stored_array(self, description: Description, *, is_new: bool = False, closes_file: bool = False) -> StoredArray:
-        """Return an array of this file, open. `closes_file`: the file is open for it alone, and closed with it."""
+        """Return an open array of this file. With `closes_file`, closing the array closes the file."""
         array = StoredArray(self, description, is_new=is_new, closes_file=closes_file)
         self._arrays[array.variable or ""] = array
         return array
 
     def _open_arrays(self) -> list[StoredArray]:
-        """Return its open arrays; those that are opened or dropped meanwhile change nothing of it."""
+        """Return the open arrays as a list, which does not change while other threads open or drop arrays."""
         return [array for held in self._arrays.valuerefs() if (array := held()) is not None]
 
     def describe(self, variable: str) -> Description:
-        """Return where a variable is now. On rank 0."""
+        """Return the description of a variable as it is now. Rank 0 calls it."""
         seen = self._seen().get(variable.strip("/")) if isinstance(variable, str) and variable else None
         if seen is not None:
             return formats.describe_seen(self.path, self.format, variable, seen, as_seen=self.mode == "r")
         return formats.describe(self.path, variable or None, format=None if self.format == "raw" else self.format)
 
     def describe_many(self, variables: Sequence[str]) -> list[Description]:
-        """Return where several variables are now. On rank 0."""
+        """Return the descriptions of several variables as they are now. Rank 0 calls it."""
         return formats.describe_many(self.path, self.format, variables, self._seen())
 
     def _seen(self) -> Mapping[str, Seen]:
-        """Return what is known of the variables: each is as long as this file's dimensions are, or longer."""
+        """Return the known facts of each variable. It is at least as long as the dimensions of this file."""
         if (contents := self.contents) is not None:
             return contents.variables
         return {name: array.description for name, array in self._arrays.items() if name}
 
     def as_described(self, found: Description) -> Description:
-        """Return what the core has said of an array as Python has it."""
+        """Return a description of the core as one of Python."""
         return formats.as_described(found)
 
     def fingerprint(self, array: Description) -> Fingerprint:
-        """Return which array it is, and in which state the file is."""
+        """Return the fingerprint of the array and of the file's state."""
         return fingerprint(array, self.folder)
 
     def move_by_library(self, array: Description, direction: str, indices: Indices, parts: list[Any]) -> None:
-        """Read or write parts of an array by the format's own library."""
+        """Read or write parts of an array with the format's own library."""
         library_access.move(array, direction, indices, parts)
 
     def expect_write(self, array: StoredArray) -> None:
         """Take note that elements of an array are about to be written.
 
-        Raises StoreError where another file has the name since the file was opened. Tells on rank 0 only.
+        Raises StoreError if another file has taken the name since this one was opened; only rank 0 checks.
         """
         self._changes.refuse_replaced("write")
         self.shared.note_written(array.core)
 
     def known_rows(self, variable: str) -> int | None:
-        """Return how many rows a variable has for this handle; None where it does not grow, or has not yet."""
+        """Return how many rows this handle knows of a variable; None if it cannot grow, or has not grown yet."""
         return self.shared.known_rows(variable)
 
     def options_to_reopen(self) -> dict[str, Any]:
@@ -194,17 +194,17 @@ class OpenedFile:
         }
 
     def path_to_reopen(self, doing: str) -> str:
-        """Return the absolute path at which others find what it holds. Raise ArgumentError where it is new."""
+        """Return the absolute path by which other processes can open the file. Raise ArgumentError if it is new."""
         if self.is_new:
             raise ArgumentError(
                 f"{doing} {self.final_path}: the file is new, and no other process can open it before it is closed"
             )
         return os.path.join(self.folder, self.path)
 
-    # ---- who never closes it -----------------------------------------------------------------------------------------
+    # ---- warnings if it is never closed ------------------------------------------------------------------------------
 
     def expect_close(self) -> None:
-        """Warn (ResourceWarning) whoever lets go of a created file, from now on, without closing it."""
+        """From now on, warn (ResourceWarning) if a created file is dropped without a close."""
         if self.options.atomic_file is not None:
             self._warn(self.options.atomic_file.never_closed, os.getpid(), is_first=self.ranks.rank == 0)
 
@@ -212,7 +212,7 @@ class OpenedFile:
         self._warn(never_closed, self._changes, self.final_path, os.getpid())
 
     def _warn(self, warn: Callable[..., None], *arguments: Any, **named: Any) -> None:
-        """Call `warn` where the file is let go of from now on, and nobody has closed it."""
+        """From now on, call `warn` if the file is dropped without a close."""
         self._expect_no_warning()
         self._warning = weakref.finalize(self, warn, *arguments, **named)
 
@@ -220,14 +220,14 @@ class OpenedFile:
         if self._warning is not None:
             self._warning.detach()
 
-    # ---- changes of what the file holds; collective ------------------------------------------------------------------
+    # ---- changes of the contents; collective -------------------------------------------------------------------------
 
     def add(self, words: str, new: Callable[[], NewArray]) -> Description:
-        """Add a variable, and return where it is; arrays that it moves know where they are then. Collective.
+        """Add a variable, and return its description. Arrays that have to move get their new descriptions. Collective.
 
         Args:
-            words: what ranks compare of it.
-            new: makes it from arguments that it checks, on rank 0.
+            words: the text that ranks compare.
+            new: checks the arguments and returns the new array. Rank 0 calls it.
         """
 
         def make() -> NewArray:
@@ -244,9 +244,9 @@ class OpenedFile:
                 return added
 
     def set_attributes(self, holder: str, attributes: Mapping[str, Any]) -> dict[str, Any]:
-        """Add or replace attributes of the file (""), a group or a variable, and return them as they are then.
+        """Add or replace attributes of the file (""), a group or a variable, and return their new values.
 
-        None removes one. Collective.
+        The value None removes an attribute. Collective.
         """
         words = self._words_of_attributes(holder, attributes)
 
@@ -264,12 +264,12 @@ class OpenedFile:
         return typed(attributes)
 
     def _refuse_one_array(self) -> None:
-        """Raise ArgumentError where it may be changed, and its format holds one array alone."""
+        """Raise ArgumentError if the file may be changed, but its format can hold only one array."""
         if self.mode == "r+":
             formats.check_many(self.format)
 
     def agree_to_change(self, holder: str, given: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """Return the attributes that every rank's `given` returns; what it raises is raised on all. Collective."""
+        """Return the attributes that `given` returns on every rank; its error is raised on all ranks. Collective."""
         attributes: dict[str, Any] = {}
         error: Exception | None = None
         try:
@@ -284,13 +284,13 @@ class OpenedFile:
 
     @contextlib.contextmanager
     def one_change(self, doing: str) -> Iterator[None]:
-        """Let changes by other threads wait until this one is over. A signal may end the wait.
+        """Make changes by other threads wait until this one is over. A signal can interrupt the wait.
 
-        Once ranks have agreed on it a change is made in `uninterrupted()`: what handlers of signals raise, such as
-        KeyboardInterrupt, comes after its last byte.
+        After the ranks have agreed, the change runs in `uninterrupted()`: an exception of a signal handler, such as
+        KeyboardInterrupt, is raised after the last byte.
 
-        Raises ArgumentError in a process that was forked from the one that opened the file: the parent knows nothing of
-        what a child changes, and writes over it.
+        Raises ArgumentError in a process that was forked from the one that opened the file: the parent does not know
+        the changes of its child, and would overwrite them.
         """
         if self._changes.is_forked:
             self.shared.refuse_closed(doing)
@@ -298,33 +298,33 @@ class OpenedFile:
             yield
 
     def commit(self) -> None:
-        """Let all changes stay, and keep nothing any more: whoever wants to may change the file now. Local."""
+        """Make all changes permanent, and release the journal and lock: other programs may change the file. Local."""
         self._changes.end()
 
     def finish_started(self) -> None:
-        """Wait for what its arrays do in the background. Collective."""
+        """Wait for the asynchronous operations of its arrays. Collective."""
         self.shared.finish_started()
 
     def refuse_closed(self, doing: str) -> None:
-        """Raise ArgumentError where the file is closed."""
+        """Raise ArgumentError if the file is closed."""
         if self.is_closed:
             self.shared.refuse_closed(doing)
 
     # ---- records; collective -----------------------------------------------------------------------------------------
 
     def rows_to_append_to(self, array: StoredArray) -> int:
-        """Return how many rows the array has. Raise ArgumentError where it does not grow."""
+        """Return how many rows the array has. Raise ArgumentError if it cannot grow."""
         return self.ranks.throwing_alike(lambda: self.shared.rows_to_append_to(array.core))
 
     def append(self, rows: Sequence[tuple[StoredArray, int]], write: WriteRows, *, is_long: bool = False) -> None:
-        """Have `write` write the next rows of arrays, so many of each; it is given the first row of each.
+        """Append rows to arrays: so many to each. `write` writes them; its argument is the first row of each array.
 
-        Where it fails, the arrays have the rows that they had. `is_long`: what handlers of signals raise ends it.
+        If it fails, the arrays keep their old number of rows. With `is_long`, an exception of a signal handler ends it.
         """
         self._append(rows, write, is_long=is_long)
 
     def give_rows(self, array: StoredArray, rows: int) -> None:
-        """Let an array that grows have so many rows, which read as the fill value."""
+        """Extend an array to so many rows; new rows read as the fill value."""
         missing = rows - self.rows_to_append_to(array)
         if missing > 0:
             self._append([(array, missing)], lambda _first: None, writes_all=False)
@@ -357,9 +357,9 @@ class OpenedFile:
     # ---- sync and close; collective ----------------------------------------------------------------------------------
 
     def sync(self) -> None:
-        """Bring what was written to the medium, and let changes stay; a new file that grows gets its name.
+        """Flush written data to the medium, and make changes permanent; a new file that can grow gets its final name.
 
-        Once the ranks have met it is not interrupted: a file that has its name and does not know it is lost.
+        It is not interrupted after the ranks have met: a file whose renaming was not recorded here would be lost.
         """
         self.refuse_closed("sync")
         with (
@@ -375,12 +375,12 @@ class OpenedFile:
                 self._warn_where_changes_are_lost()
 
     def close(self, error: BaseException | None = None) -> None:
-        """Complete a created file, keep what was learned, and let go of the file and its arrays.
+        """Complete a created file, save what the profile has learned, and release the file and its arrays.
 
-        Once the ranks have met it is not interrupted: what was let go of in part would keep others from the file.
+        It is not interrupted after the ranks have met: a file that is released in part would lock out other programs.
 
-        Raises StoreError where it cannot be completed: the old file, if there was one, is then still there. And where a
-        file in a pool was replaced while it was open, with what was written into it.
+        Raises StoreError if it cannot be completed (an old file of that name is then still there), or if a file in a
+        pool was replaced while it was open: what was written into it is lost.
         """
         if self.is_closed:
             return
@@ -399,23 +399,23 @@ class OpenedFile:
                 if error is None:
                     try:
                         self.ranks.throwing_alike(self.shared.complete_records)
-                        self.shared.refuse_lost_writes()  # which the other ranks hear of below
+                        self.shared.refuse_lost_writes()  # the error reaches the other ranks below
                     except Exception as failed:  # noqa: BLE001 - whatever it is, the file is closed
                         error = failed
             if self.shared.stop(is_alone=self.ranks.size == 1):
                 self._close_together(error, block)
 
     def _waiting_for_ranks(self, block: Uninterrupted) -> contextlib.AbstractContextManager[None]:
-        """Return a part of a block that may be interrupted where there are other ranks, which may never come."""
+        """Return an interruptible part of a block if there are other ranks: one of them may never arrive."""
         return block.interruptible() if self.ranks.size > 1 else contextlib.nullcontext()
 
     def _close_together(self, error: BaseException | None, block: Uninterrupted) -> None:
         ranks = self.ranks
         try:
             if error is not None and ranks.all_raise(error):
-                raise error  # every rank is leaving with it: nobody waits
+                raise error  # every rank raises it: no rank waits
             with self._waiting_for_ranks(block):
-                # An error goes before what the other ranks are at: without words.
+                # An empty text: an error takes precedence over a disagreement about the call.
                 ranks.agree(f"close {self.identity}" if error is None else "", error)
                 self._end_shared_loops()
             ranks.throwing_alike(self.shared.complete)
@@ -431,7 +431,7 @@ class OpenedFile:
             self._release()
 
     def _end_shared_loops(self) -> None:
-        """Meet what ranks that have left a loop have still to say to the others."""
+        """Complete the messages of ranks that have left a shared loop."""
         for array in self._open_arrays() if self.contents is None else []:
             if array.has_shared_loops:
                 array.core.start_comparing(0, "close", (), is_waited_for=True).wait()

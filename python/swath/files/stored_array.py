@@ -1,10 +1,10 @@
-"""One array of an open file, as it is stored: where its elements are, and what moves them.
+"""One array of an open file, as it is stored: its layout, and the object of the core that moves its elements.
 
     stored = file.stored_array(description)     # OpenedFile.stored_array
     stored.core.execute(operation, parts)       # elements, by the core
     stored.append(None, write)                  # a record, by its file
 
-An `Array` stands on one, and knows no file. Files keep those that are open, and do not know who stands on them.
+An `Array` uses a `StoredArray`, and does not know the file. A file knows its stored arrays, and no `Array`.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from swath.space import Shape
 from swath.throttle.throttle import TargetStatus, Throttle
 
 Indices = Callable[[], list[list[npt.NDArray[np.int64]]]]
-"""Returns the indices of each part of a rank, a list a dimension of the array."""
+"""A function that returns the indices of each part of a rank: a list for each dimension of the array."""
 
 
 class FileOfArrays(FileWithAttributes, Protocol):
-    """What a stored array needs of its file; `OpenedFile` says more of each."""
+    """The methods of a file that a stored array needs; they are documented in `OpenedFile`."""
 
     mode: str
     ranks: Ranks
@@ -42,73 +42,73 @@ class FileOfArrays(FileWithAttributes, Protocol):
 
     @property
     def core(self) -> _core.File:
-        """Return what moves the bytes of the file."""
+        """Return the file of the core, which moves the bytes."""
 
     @property
     def number(self) -> int:
-        """Return the number of the file among those that rank 0 has opened."""
+        """Return the number of the file in the order in which rank 0 opened files."""
 
     @property
     def asked_engine(self) -> str | None:
-        """Return the engine that was asked for; None for the one that the environment names."""
+        """Return the requested engine; None for the engine that the environment names."""
 
     def options_to_reopen(self) -> dict[str, Any]:
         """Return the arguments of `swath.open` that open the file in the same way."""
 
     def path_to_reopen(self, doing: str) -> str:
-        """Return the absolute path at which others find what the file holds."""
+        """Return the absolute path by which other processes can open the file."""
 
     def as_described(self, found: Description) -> Description:
-        """Return what the core has said of an array as Python has it."""
+        """Return a description of the core as one of Python."""
 
     def fingerprint(self, array: Description) -> tuple[Any, ...]:
-        """Return which array it is, and in which state the file is."""
+        """Return the fingerprint of the array and of the file's state."""
 
     def move_by_library(self, array: Description, direction: str, indices: Indices, parts: list[Any]) -> None:
-        """Read or write parts of an array by the format's own library."""
+        """Read or write parts of an array with the format's own library."""
 
     def expect_write(self, array: StoredArray) -> None:
         """Take note that elements of an array are about to be written."""
 
     def commit(self) -> None:
-        """Let all changes stay."""
+        """Make all changes permanent."""
 
     def known_rows(self, variable: str) -> int | None:
-        """Return how many rows a variable has for this handle; None where it does not grow, or has not yet."""
+        """Return how many rows this handle knows of a variable; None if it cannot grow, or has not grown yet."""
 
     def append(self, rows: Sequence[tuple[StoredArray, int]], write: Callable[[list[int]], None]) -> None:
-        """Have `write` write the next rows of arrays, so many of each; it is given the first of each. Collective."""
+        """Append rows to arrays: so many to each. `write` gets the first row of each array. Collective."""
 
     def sync(self) -> None:
-        """Bring what was written to the medium. Collective."""
+        """Flush written data to the medium. Collective."""
 
     def close(self, error: BaseException | None = None) -> None:
         """Complete the file, and close it with its arrays. Collective."""
 
 
 class SharedLoop(Protocol):
-    """A loop over an array that all its ranks go through together."""
+    """A loop over an array in which all its ranks take part."""
 
     def _refuse(self, why: str) -> None:
-        """Go on no longer."""
+        """Refuse every further step."""
 
 
 class StoredArray:
     """One array of an open file. `OpenedFile.stored_array` makes it.
 
     Attributes:
-        file: that it is in, and that it holds open.
-        closes_file: whether the file is open for this array alone, and closed with it.
-        ranks: that have it open together.
+        file: the file of the array; the array keeps it open.
+        closes_file: whether closing the array closes the file.
+        ranks: the ranks that have it open together.
         mode: "r" or "r+".
-        path: of the file when it is complete.
+        path: the final name of the file.
         variable: its name in the file, or None.
-        identity: which array it is, in words that ranks compare.
-        core: what moves its elements.
-        attributes: as stored in the file.
-        engine: what moves the bytes of the file.
-        engine_reason: why it is another engine than the one asked for, else empty.
-        has_shared_loops: whether ranks have gone through a loop over it together.
+        identity: names the array, as text that ranks compare.
+        core: the object of the core that moves its elements.
+        attributes: the attributes, as stored in the file.
+        engine: the engine that moves the bytes of the file.
+        engine_reason: why the engine differs from the requested one; "" if it does not.
+        has_shared_loops: whether there was a loop in which all ranks took part.
     """
 
     def __init__(
@@ -124,8 +124,8 @@ class StoredArray:
         self.engine: str = file.core.engine
         self.engine_reason: str = file.core.engine_reason
         self.has_shared_loops = False
-        self._described = 0, description  # how often its file has said where it is, and what it said last
-        # What ranks compare: made once, from what rank 0 found, so that it is the same on all of them.
+        self._described = 0, description  # how often the file has described the array, and the last description
+        # Ranks compare this text. It is made once, from the description of rank 0: so it is the same on all ranks.
         self.identity = self._first_identity(description)
         self.core = self._make_core(description, is_new=is_new)
 
@@ -144,7 +144,7 @@ class StoredArray:
 
     @property
     def description(self) -> Description:
-        """Return where its elements are now."""
+        """Return the description of the array as it is now."""
         times = self.core.times_described
         if times != self._described[0]:
             self._described = times, self.file.as_described(self.core.description())
@@ -157,25 +157,25 @@ class StoredArray:
 
     @property
     def core_file(self) -> _core.File:
-        """Return the core's file that it is in, which moves its bytes."""
+        """Return the file of the core that the array is in."""
         return self.file.core
 
     @property
     def streams(self) -> TargetStatus | None:
-        """Return the status of the file's target; None where its streams are not limited."""
+        """Return the status of the file's target; None if its streams are not limited."""
         return None if self.file.throttle is None else self.file.throttle.status
 
     def fingerprint(self) -> tuple[Any, ...]:
-        """Return which array it is, and in which state its file is."""
+        """Return the fingerprint of the array and of its file's state."""
         return self.file.fingerprint(self.description)
 
     @property
     def has_absent_chunks(self) -> bool:
-        """Return whether a write gives elements room in the file that have none: chunks that are not allocated yet."""
+        """Return whether a write may have to allocate chunks in the file."""
         return layouts.has_absent_chunks(self.description)
 
     def by_library(self, direction: str, indices: Indices, parts: list[Any]) -> Callable[[], None]:
-        """Return what reads or writes parts by the format's own library, where neither plans nor chunks can."""
+        """Return a function that moves parts with the format's own library, for arrays that engines cannot reach."""
         return functools.partial(self.file.move_by_library, self.description, direction, indices, parts)
 
     # ---- writes ------------------------------------------------------------------------------------------------------
@@ -187,20 +187,20 @@ class StoredArray:
         library: Callable[[], None] | None = None,
         watched: Any = None,
     ) -> _core.Execution:
-        """Write this rank's parts, and return what was done. Collective as the operation is.
+        """Write the parts of this rank, and return what was done. Collective if the operation is.
 
         Args:
-            operation: what is written.
-            parts: in memory.
+            operation: the operation to carry out.
+            parts: the memory of each part.
             library: see `by_library`.
-            watched: counts what is done, for a progress bar.
+            watched: counts the moved bytes, for a progress bar.
         """
         if not self.core.has_plans and not self.core.goes_by_chunks("write"):
             self.file.commit()  # each rank keeps its own changes while the library writes
         return self.core.write(operation, parts, watched, library, self.file.shared if self.has_absent_chunks else None)
 
     def expect_write(self) -> None:
-        """Take note that elements are about to be written. Raise StoreError where another file has the name now."""
+        """Take note that elements are about to be written. Raise StoreError if another file has taken the name."""
         self.file.expect_write(self)
 
     def refuse(self, operation: _core.Operation | None, error: Exception) -> NoReturn:
@@ -216,11 +216,11 @@ class StoredArray:
         raise AssertionError("the core refuses by raising")
 
     def append(self, records: int | None, write: Callable[[Any], None]) -> None:
-        """Write the next record, or so many together, behind the last one. Collective.
+        """Append one record, or several at once. Collective.
 
         Args:
-            records: how many; None: one, which has a dimension less than the array.
-            write: writes the rows, whose selection it is given. Where it fails, the array has the rows that it had.
+            records: the number of records; None: one, without the first dimension of the array.
+            write: writes the rows; its argument is their selection. If it fails, the array keeps its old length.
         """
 
         def write_rows(first: list[int]) -> None:
@@ -232,22 +232,22 @@ class StoredArray:
 
     @functools.cached_property
     def shared_loops(self) -> weakref.WeakSet[SharedLoop]:
-        """Return the loops over it that all ranks go through together."""
+        """Return the loops over the array in which all ranks take part."""
         return weakref.WeakSet()
 
     def leave_loops(self, why: str) -> None:
-        """Go on no longer with any loop of all ranks: the array is to be closed."""
+        """Refuse further steps of all shared loops, because the array is about to be closed."""
         for loop in list(self.shared_loops):
             loop._refuse(why)
 
     def sync(self) -> None:
-        """Bring what was written to the medium; of all arrays of the file. Collective."""
+        """Flush written data of all arrays of the file to the medium. Collective."""
         self.file.sync()
 
     def close(self, error: BaseException | None = None) -> None:
-        """Close it, and its file where that is open for it alone; then it is collective."""
+        """Close the array. It also closes the file, collectively, if the file is open for this array alone."""
         if self.closes_file:
             self.file.close(error)
         else:
             self.leave_loops("the array is closed")
-            self.core.stop(self.ranks.size == 1)  # its file may have to fill it still, and lets go of it
+            self.core.stop(self.ranks.size == 1)  # the file releases it later: it may still have to fill the array

@@ -1,1 +1,1 @@
-"""Files beside and behind arrays: new files, Swath's own, the page cache, profiles of stores, waits for locks."""
+"""What lies under the arrays: new files, modelled disks, the page cache, and profiles of stores."""

@@ -1,4 +1,4 @@
-"""A file, or a folder, that gets its name when it is complete: the face of core/store/atomic_file.h."""
+"""A file, or a folder, that gets its name when it is complete: the Python interface of core/store/atomic_file.h."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from swath.formats.files import checked_path
 
 
 class AtomicFile:
-    """Where a new file is written, and the name that it gets when it is complete. Other ranks may be sent it.
+    """A new file: where it is written, and the name that it gets when it is complete. It can be sent to other ranks.
 
     Args:
-        path: its name.
-        overwrite: whether the name may be taken from an existing file.
-        atomic: False writes it under its name at once.
-        is_folder: whether what is written is a folder (a Zarr store).
-        working_path: where to write, in the same folder; by default a hidden name that nobody can guess.
+        path: the final name.
+        overwrite: whether the file may replace an existing one.
+        atomic: False writes the file under its final name at once.
+        is_folder: whether the new file is a folder (a Zarr store).
+        working_path: where to write, in the same folder; by default a random hidden name.
 
     Attributes:
-        final_path: its name.
-        working_path: the file of that name where it is not atomic; else a hidden name in the same folder.
+        final_path: the final name.
+        working_path: a hidden name in the same folder; the final name if the file is not atomic.
 
     Raises:
-        ExistsError: the file exists and may not be replaced, or a store would replace what is none.
-        StoreError: it cannot be made, or another process changes the file that it is to replace.
+        ExistsError: the file exists and may not be replaced, or a Zarr store would replace something else.
+        StoreError: the file cannot be created, or another process is changing the file that it would replace.
     """
 
     def __init__(
@@ -41,26 +41,26 @@ class AtomicFile:
 
     @property
     def final_path(self) -> str:
-        """Its name."""
+        """The final name."""
         return self._core.final_path
 
     @property
     def working_path(self) -> str:
-        """Where it is written."""
+        """The path that is written to."""
         return self._core.working_path
 
     @property
     def core(self) -> _core.AtomicFile:
-        """The core's."""
+        """The object of the core."""
         return self._core
 
     def check_name(self) -> None:
-        """Raise ExistsError where the name exists, and may not be replaced."""
+        """Raise ExistsError if the name exists and may not be replaced."""
         self._core.check_name()
 
     @contextlib.contextmanager
     def removed_on_error(self) -> Iterator[None]:
-        """Remove what was written if the block raises."""
+        """Remove the new file if the block raises."""
         try:
             yield
         except BaseException:
@@ -68,30 +68,30 @@ class AtomicFile:
             raise
 
     def remove(self) -> None:
-        """Remove what was written, and put back what it had replaced before `drop_replaced`; not in a forked child."""
+        """Remove the new file, and restore the replaced file unless it was dropped. A forked child does nothing."""
         self._core.remove()
 
     def drop_replaced(self) -> None:
-        """Let a file that is not atomic be there to stay, whatever comes: the old one is removed."""
+        """Remove the replaced file. From now on a file that is not atomic stays, even after an error."""
         self._core.drop_replaced()
 
     def complete(self) -> None:
         """Give the (synced) file its name, and sync the folder so that the name lasts.
 
-        What a killed process has left beside the file that it replaces, to be taken back in that one, goes.
+        It also removes what a killed process left beside the replaced file to restore that file.
 
-        Raises ExistsError where the name was taken meanwhile and may not be replaced, of a store by anything else, and
-        StoreError where another process changes the file that has it.
+        Raises ExistsError if the name was taken meanwhile and may not be replaced, or a Zarr store would replace
+        something else. Raises StoreError if another process is changing the file of that name.
         """
         with changes.replacing(self.final_path) if self._core.is_aside else contextlib.nullcontext():
             self._core.complete()
 
     def never_closed(self, process: int, *, is_first: bool) -> None:
-        """The array is gone, or the program over, and nobody has closed it: say so, and remove what is not complete.
+        """Warn that the array was dropped, or the program ended, without a close; remove the incomplete file.
 
         Args:
-            process: that made it. A child of its has no business with it.
-            is_first: whether this rank removes it, for all.
+            process: the process that created the file; a forked child does nothing.
+            is_first: whether this rank removes the file for all ranks.
         """
         if os.getpid() != process:
             return

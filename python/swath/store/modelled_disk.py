@@ -1,8 +1,8 @@
-"""Mounting a modelled disk: a folder that any program can use and that takes the time of a disk that is not there.
+"""Mounts a modelled disk: a folder for any program, with the speed of a disk that this machine does not have.
 
 The program `swath-modelled-disk` (instruments/modelled_disk, `make modelled-disk`) does the work; it needs libfuse 3
-and a machine that lets this user mount by FUSE. docs/modelled-disks.md tells what the model knows and what it leaves
-out. What was measured on such a folder is a model's time, and must say so wherever it is printed.
+and a machine that lets this user mount by FUSE. docs/modelled-disks.md says what the model covers and what it leaves
+out. Times that were measured in such a folder are times of a model: say so wherever they are printed.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from swath.errors import UnsupportedError
 PROGRAM = "swath-modelled-disk"
 VARIABLE = "SWATH_MODELLED_DISK"
 CONTROL = ".modelled-disk"
-"""The file in the root of the mounted folder that tells statistics, and takes the name of another preset."""
+"""The control file in the root of the mount: read statistics from it, write the name of another preset to it."""
 
 SECONDS_TO_MOUNT = 10.0
 SECONDS_TO_END = 10.0
 
 
 def find_program(build: str | os.PathLike[str] | None = None) -> str | None:
-    """Return the path of the program: $SWATH_MODELLED_DISK, else in PATH, else anywhere below the folder `build`.
+    """Return the path of the program: from $SWATH_MODELLED_DISK, else from PATH, else below the folder `build`.
 
-    None where there is none; of several below `build` the one that was built last.
+    Returns None if it is not found. Of several below `build`, it is the one that was built last.
     """
     told = os.environ.get(VARIABLE)
     if told:
@@ -45,7 +45,7 @@ def find_program(build: str | os.PathLike[str] | None = None) -> str | None:
 
 
 def refusal(build: str | os.PathLike[str] | None = None) -> str:
-    """Return why no modelled disk can be mounted here; empty where it can, as far as can be told beforehand."""
+    """Return why no modelled disk can be mounted here; "" if no obstacle is known."""
     if find_program(build) is None:
         told = os.environ.get(VARIABLE)
         if told:
@@ -69,20 +69,20 @@ def mounted(
     trace: str | os.PathLike[str] | None = None,
     build: str | os.PathLike[str] | None = None,
 ) -> Iterator[Path]:
-    """Mount a modelled disk, give the path of its root, and unmount it at the end, whatever happened meanwhile.
+    """Mount a modelled disk, yield the path of its root, and unmount it at the end, also after an error.
 
-    The program ends with this process, also where that is killed.
+    The program of the disk ends when this process ends or is killed.
 
     Args:
         preset: "xeon-eide", "p690-scsi", "p690-raid5", "cluster-nfs-raid5" or "ssd".
-        folder: where the mount point and the bytes are kept, in a new folder that is removed at the end; by default
-            where temporary files are.
-        scale: how many times as fast the model's time runs.
-        trace: a file that gets every position of the heads, as CSV, at the end.
-        build: a folder below which the program is looked for when it is not in PATH.
+        folder: the parent of a new folder for the mount point and the bytes, which is removed at the end; by default
+            the folder of temporary files.
+        scale: the factor by which the model's time runs faster.
+        trace: a CSV file that gets every position of the heads at the end.
+        build: a folder to search for the program if it is not in PATH.
 
     Raises:
-        UnsupportedError: no modelled disk can be mounted here, and why; the preset is unknown.
+        UnsupportedError: no modelled disk can be mounted here (the message says why), or the preset is unknown.
     """
     why_not = refusal(build)
     if why_not:
@@ -105,7 +105,7 @@ def mounted(
 
 
 def statistics(root: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return what the disk mounted on `root` did since it was mounted.
+    """Return statistics of the disk mounted on `root` since it was mounted.
 
     Returns:
         "what" ("modelled disk"), "preset", "description", "scale", "requests", "read_bytes", "written_bytes", "seeks",
@@ -117,9 +117,9 @@ def statistics(root: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def change(root: str | os.PathLike[str], preset: str) -> None:
-    """Put another disk in the place of the one mounted on `root`, at once; files and their places stay.
+    """Replace the model of the disk mounted on `root`, at once; files and their places on the disk stay.
 
-    Raises UnsupportedError where there is no such preset.
+    Raises UnsupportedError if there is no such preset.
     """
     try:
         Path(root, CONTROL).write_text(preset, encoding="ascii")
@@ -128,7 +128,7 @@ def change(root: str | os.PathLike[str], preset: str) -> None:
 
 
 def _wait_until_mounted(running: subprocess.Popen[str], preset: str) -> None:
-    """Returns when the program has said that it is mounted; raises UnsupportedError with its reason where it ends."""
+    """Wait until the program reports the mount. Raise UnsupportedError with the program's reason if it fails."""
     assert running.stdout is not None
     ready, _, _ = select.select([running.stdout], [], [], SECONDS_TO_MOUNT)
     line = running.stdout.readline() if ready else ""
@@ -141,7 +141,7 @@ def _wait_until_mounted(running: subprocess.Popen[str], preset: str) -> None:
 
 
 def _end(running: subprocess.Popen[str], root: Path) -> None:
-    """Asks the program to unmount; where it does not, or was killed, the mount is taken away without it."""
+    """Ask the program to unmount. If the mount is still there, remove it with `fusermount3` or `umount`."""
     running.terminate()
     try:
         running.communicate(timeout=SECONDS_TO_END)
@@ -156,7 +156,7 @@ def _end(running: subprocess.Popen[str], root: Path) -> None:
 
 
 def _answers(root: Path) -> bool:
-    """Return whether the folder can be asked; a mount whose program has died cannot ("transport endpoint…")."""
+    """Return whether `stat` works on the folder: it fails if the program of the mount has died."""
     try:
         os.stat(root)
     except OSError:

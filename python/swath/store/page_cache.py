@@ -1,4 +1,4 @@
-"""The kernel's page cache, for honest measurements: drop a file from it, and see what of a file is in it."""
+"""The kernel's page cache, for correct measurements: drop a file from it, and see how much of a file it holds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from swath.store.standalone import page_cache
 
 
 def evict(path: str) -> None:
-    """Ask the kernel to forget the file's pages, after they are on the medium. It may keep some: see `cached_fraction`.
+    """Write the file's pages to the medium, and ask the kernel to drop them. It may keep some: see `cached_fraction`.
 
     Raises OSError as the system calls do.
     """
@@ -21,7 +21,7 @@ def evict(path: str) -> None:
 
 
 def cached_fraction(path: str) -> float:
-    """Return how much of the file is in memory, 0 to 1, as mincore(2) says: for files that this process may write.
+    """Return the fraction of the file in the page cache, by mincore(2): for files that this process may write.
 
     Raises OSError as the system calls do.
     """
@@ -31,7 +31,7 @@ def cached_fraction(path: str) -> float:
         mincore = ctypes.CDLL(None, use_errno=True).mincore
         mincore.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p]
         refused = mincore(seen.ctypes.data, len(mapped), pages.ctypes.data)
-        del seen  # a mapping that is looked at cannot be closed
+        del seen  # a mapping with an open view cannot be closed
         if refused:
             raise OSError(ctypes.get_errno(), f"mincore: {os.strerror(ctypes.get_errno())}", path)
         return float(np.mean(pages & 1))

@@ -1,7 +1,7 @@
-"""Profiles on disk: what `swath calibrate` measured of a store, kept for whoever opens an array there.
+"""Profiles on disk: the measurements of a store by `swath calibrate`. Programs that open arrays there use them.
 
-One JSON file a store and host, in $XDG_CACHE_HOME/swath/profiles (or ~/.cache/swath/profiles). A profile says of which
-store and which machine it is, and is ignored where one of them has changed. Its form: docs/calibration.md.
+There is one JSON file for each store and host, in $XDG_CACHE_HOME/swath/profiles (or ~/.cache/swath/profiles). A
+profile names its store and its machine; it is ignored if one of them has changed. docs/calibration.md has its format.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ FORMAT_VERSION = 1
 VARIABLE = "SWATH_PROFILE"
 """The environment variable that names the profile to use: "none", or a file."""
 MODELLED = "model:"
-"""How engines begin that are modelled disks."""
+"""The prefix of the names of engines that are modelled disks."""
 CALIBRATE = "run `swath calibrate DIR` to measure this store"
 
 Corrections = Mapping[str, tuple[float, int]]
-"""{"two-phase/read/cache": (factor, observations)}: what prices were multiplied with after being compared with what
-operations took (see core/plan/profile.h)."""
+"""{"two-phase/read/cache": (factor, observations)}: factors that correct predicted times by the measured times of
+operations (see core/plan/profile.h)."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Store:
-    """A mounted file system: where, what of, and its own identity.
+    """A mounted file system.
 
     Attributes:
         mount_point: the folder where it is mounted.
@@ -52,13 +52,13 @@ class Store:
 
 @dataclasses.dataclass(frozen=True)
 class Machine:
-    """What must be the same for costs to be the same.
+    """The properties of a machine on which costs depend. A profile is valid only on a machine with the same ones.
 
     Attributes:
-        host: its name.
+        host: its host name.
         processor: the processor's model.
         cores: how many it has, whether this process may use them or not.
-        memory_gib: memory, rounded.
+        memory_gib: its memory in GiB, rounded.
     """
 
     host: str
@@ -72,18 +72,18 @@ class StoredProfile:
     """A profile as it is on disk.
 
     Attributes:
-        file: where it is kept.
-        store, machine: of which it is.
-        kernel: "Linux 6.1".
-        date: when it was measured, ISO 8601.
-        numbers: by the names of core/plan/profile.h; curves are lists of [x, y].
-        known: how it is known, or why not, of each group of numbers.
-        spread: of each number, how far its repetitions lay apart: interquartile range by median; of a curve, for each
-            point.
-        notes: what its reader should know: a busy machine, noisy numbers.
-        corrections: what was learned from operations since.
-        frozen: nothing is learned.
-        version: of the form of the file.
+        file: the path of the profile.
+        store, machine: the store and the machine that were measured.
+        kernel: the kernel, such as "Linux 6.1".
+        date: the time of the measurement, ISO 8601.
+        numbers: the measured numbers, with the names of core/plan/profile.h; curves are lists of [x, y].
+        known: for each group of numbers, how they were measured, or why they were not.
+        spread: for each number (for each point of a curve), the spread of its repetitions: interquartile range divided
+            by median.
+        notes: warnings for the reader: a busy machine, noisy numbers.
+        corrections: factors that were learned from operations since the measurement.
+        frozen: whether the profile does not learn.
+        version: the version of the file's format.
     """
 
     file: str
@@ -101,15 +101,15 @@ class StoredProfile:
 
     @functools.cached_property
     def core(self) -> _core.Profile:
-        """For planning: the numbers, corrected. Raises ArgumentError naming the number that cannot be."""
+        """The corrected numbers, for planning. Raises ArgumentError, which names the invalid number."""
         return _core.Profile.from_dict(self.numbers).with_corrections(self.corrections)
 
     def __getstate__(self) -> dict[str, Any]:
-        """For rank 0 to send it to the others: `core` cannot travel, each makes its own."""
+        """The state that rank 0 sends to other ranks. `core` cannot be sent: each rank makes its own."""
         return {name: value for name, value in self.__dict__.items() if name != "core"}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain data, for JSON."""
+        """Return the profile as plain data, for JSON."""
         plain = {field.name: getattr(self, field.name) for field in dataclasses.fields(self) if field.name != "file"}
         plain["store"], plain["machine"] = dataclasses.asdict(self.store), dataclasses.asdict(self.machine)
         plain["corrections"] = {
@@ -118,7 +118,7 @@ class StoredProfile:
         return plain
 
     def save(self) -> None:
-        """Keep it on disk, in place of the one before: at any time there is the old one or the new one.
+        """Save the profile in place of the old one. The replacement is atomic.
 
         Raises StoreError.
         """
@@ -131,10 +131,10 @@ class StoredProfile:
             ) from None
 
     def save_corrections(self, corrections: Corrections) -> bool:
-        """Add what operations have taught, in place of what was known of the same method, direction and medium.
+        """Save corrections in place of those of the same method, direction and medium.
 
-        Returns whether it was kept: not where the profile is frozen, was measured anew or forgotten meanwhile, was
-        named by $SWATH_PROFILE (it is the user's own file), or cannot be written. Never raises for any of these.
+        Returns whether they were saved. They are not if the profile is frozen, was measured again or removed since, is
+        named by $SWATH_PROFILE (then it is the user's own file), or cannot be written. None of these is an error.
         """
         if self.frozen or not corrections or os.environ.get(VARIABLE):
             return False
@@ -150,18 +150,18 @@ class StoredProfile:
 
 @dataclasses.dataclass(frozen=True)
 class Found:
-    """The profile of a path; without one, why there is none."""
+    """The profile of a path, or the reason why there is none."""
 
     profile: StoredProfile | None
     reason: str = ""
 
 
 def for_path(path: str | os.PathLike[str], engine: str = "auto") -> StoredProfile | None:
-    """Return the valid profile of the store that holds `path`, which need not exist yet; None where there is none.
+    """Return the valid profile of the store that holds `path`; None if there is none. `path` need not exist yet.
 
-    Of an engine that is a modelled disk its own profile, where there is one.
+    For an engine that is a modelled disk, it is the profile of this disk, if there is one.
 
-    Raises ArgumentError where $SWATH_PROFILE names a file that is no profile.
+    Raises ArgumentError if $SWATH_PROFILE names a file that is no profile.
     """
     if not engine.startswith(MODELLED):
         return find(path).profile
@@ -171,18 +171,18 @@ def for_path(path: str | os.PathLike[str], engine: str = "auto") -> StoredProfil
 
 
 def modelled_preset(engine: str) -> str:
-    """Return "p690-scsi" of "model:p690-scsi" and of "model:p690-scsi@scratch"."""
+    """Return the preset of an engine: "p690-scsi" for "model:p690-scsi" and for "model:p690-scsi@scratch"."""
     return engine.removeprefix(MODELLED).partition("@")[0]
 
 
 def store_of_engine(engine: str) -> Store:
-    """Return a modelled disk as a store; wherever its bytes are, its time is the same."""
+    """Return a modelled disk as a store. Its times do not depend on where its bytes are."""
     preset = modelled_preset(engine)
     return Store(f"{MODELLED}{preset}", preset, "modelled disk", "")
 
 
 def find(path: str | os.PathLike[str]) -> Found:
-    """Return it as `for_path`, and why there is none."""
+    """Return the profile as `for_path` does, or the reason why there is none."""
     named = os.environ.get(VARIABLE, "")
     if named == "none":
         return Found(None, f"{VARIABLE}=none")
@@ -197,7 +197,7 @@ def find(path: str | os.PathLike[str]) -> Found:
 
 
 def _found(look: Callable[[], Store]) -> Found:
-    """Return the profile of a store that is looked for, and why there is none."""
+    """Return the profile of the store that `look` returns, or the reason why there is none."""
     try:
         store = look()
         profile = load(file_of(store))
@@ -212,9 +212,9 @@ def _found(look: Callable[[], Store]) -> Found:
 
 
 def forget(path: str | os.PathLike[str]) -> str | None:
-    """Remove the profile, valid or not, of the store that holds `path`; returns its file, None where there was none.
+    """Remove the profile, valid or not, of the store that holds `path`. Return its file; None if there was none.
 
-    Raises StoreError where the system refuses.
+    Raises StoreError if the system refuses.
     """
     file = file_of(store_of(path))
     try:
@@ -227,7 +227,7 @@ def forget(path: str | os.PathLike[str]) -> str | None:
 
 
 def load(file: str) -> StoredProfile:
-    """Return the profile in a file. Raises OSError where it cannot be read, ArgumentError where it is damaged."""
+    """Return the profile in a file. Raises OSError if the file cannot be read, ArgumentError if it is damaged."""
     try:
         plain = own_files.read_json(file)
         if not isinstance(plain, dict) or not isinstance(plain.get("version"), int):
@@ -242,7 +242,7 @@ def load(file: str) -> StoredProfile:
 
 
 def file_of(store: Store) -> str:
-    """Return where the profile of a store is kept, as seen from this host."""
+    """Return the path of the profile of a store on this host."""
     name = f"{platform.node()}\0{store.mount_point}"
     return os.path.join(cache_folder.profiles(), hashlib.sha256(os.fsencode(name)).hexdigest()[:16] + ".json")
 
@@ -262,7 +262,7 @@ def store_of(path: str | os.PathLike[str]) -> Store:
 
 @functools.cache
 def machine() -> Machine:
-    """This one."""
+    """Return the properties of this machine."""
     return Machine(
         host=platform.node(),
         processor=_matched_in("/proc/cpuinfo", r"^model name\s*: (.*)$") or platform.machine(),
@@ -293,12 +293,12 @@ def _from_dict(file: str, plain: dict[str, Any]) -> StoredProfile:
         raise ValueError(f"{missing[0]} is missing")
     if not all(0 < factor < float("inf") and seen >= 0 for factor, seen in profile.corrections.values()):
         raise ValueError("a correction is not a positive number")
-    _ = profile.core  # the core looks at every number
+    _ = profile.core  # the core checks every number
     return profile
 
 
 def _changes(what: str, then: Any, now: Any) -> list[str]:
-    """Return what of a Store or a Machine is no longer so, in words."""
+    """Return the fields of a Store or a Machine that have changed, in words."""
     before, after = dataclasses.asdict(then), dataclasses.asdict(now)
     return [
         f"the {what} has changed since it was measured ({key.replace('_', ' ')} was {before[key]}, is {after[key]})"
@@ -308,7 +308,7 @@ def _changes(what: str, then: Any, now: Any) -> list[str]:
 
 
 def _mount_of(path: str) -> tuple[str, str, str]:
-    """Mount point, source and type of the file system that holds `path`, an absolute path without links."""
+    """Return mount point, source and type of the file system that holds `path`, an absolute path without links."""
     found = ("/", "unknown", "unknown")
     with (
         contextlib.suppress(OSError),

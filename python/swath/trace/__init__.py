@@ -1,1 +1,1 @@
-"""Traces of runs: read here, whoever wrote them (docs/formats/trace.md). The core writes Swath's own (core/trace)."""
+"""Readers of traces of runs by any tracer (docs/formats/trace.md). The core writes the traces of Swath (core/trace)."""

@@ -1,4 +1,4 @@
-"""Times with I/O, between times without: the phases of a run. Pure."""
+"""The I/O phases of a run: times with I/O, between times without. The functions are pure."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ import numpy.typing as npt
 from swath.trace.log import Log
 
 GAP_PART = 0.01
-"""Phases are apart by more than this part of the run."""
+"""Two phases are separated by a gap of more than this part of the run."""
 GAP_SECONDS_MIN = 1e-3
 
 
 @dataclass(frozen=True)
 class Phase:
-    """A time in which I/O goes on.
+    """A phase of I/O.
 
     Attributes:
-        began: seconds since the begin of the log.
-        ended: likewise.
-        calls: how many were made.
-        seconds: that they took, of all ranks together.
-        ranks: how many made calls.
-        read_bytes: that were read.
-        written_bytes: that were written.
+        began: its begin, in seconds since the begin of the log.
+        ended: its end, likewise.
+        calls: the number of calls.
+        seconds: the time of the calls of all ranks together.
+        ranks: the number of ranks that made calls.
+        read_bytes: the bytes that were read.
+        written_bytes: the bytes that were written.
     """
 
     began: float
@@ -39,14 +39,14 @@ class Phase:
 
 @dataclass(frozen=True)
 class Bursts:
-    """Where the phases begin among the requests.
+    """The phases of a run, as groups of its requests.
 
     Attributes:
-        order: of the requests, by their begins.
-        first: of each phase, the place in this order.
-        seconds: from the begin of each phase to its end.
-        ranks: how many ranks take part in each.
-        busy: seconds that these ranks were in calls.
+        order: the requests in the order of their begins.
+        first: for each phase, the index of its first request in this order.
+        seconds: the length of each phase.
+        ranks: the number of ranks that take part in each phase.
+        busy: the seconds that these ranks spent in calls.
     """
 
     order: npt.NDArray[np.intp]
@@ -57,13 +57,13 @@ class Bursts:
 
     @property
     def busy_part(self) -> float:
-        """Return the part of the phases' time that ranks are in calls; 1 of phases that take no time."""
+        """Return the part of the phases' time that ranks spend in calls; 1 if phases take no time."""
         lasted = float((self.seconds * self.ranks).sum())
         return min(1.0, float(self.busy.sum()) / lasted) if lasted > 0 else 1.0
 
 
 def busiest_layer(log: Log) -> str:
-    """Return the layer whose recorded calls took longest; "" where there are none."""
+    """Return the layer whose recorded calls took longest; "" if there are no calls."""
     if not len(log.requests):
         return ""
     seconds = np.bincount(log.requests.kind, log.requests.seconds, minlength=len(log.kinds))
@@ -72,7 +72,7 @@ def busiest_layer(log: Log) -> str:
 
 
 def bursts(log: Log) -> Bursts:
-    """Return where the phases of a run begin. Of calls in several layers those of the busiest count."""
+    """Return the phases of a run. If calls of several layers are recorded, only those of the busiest layer count."""
     requests = log.requests
     busiest = busiest_layer(log)
     kinds = [index for index, kind in enumerate(log.kinds) if kind.layer == busiest]

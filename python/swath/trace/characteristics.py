@@ -1,4 +1,4 @@
-"""What a run did with files, from its log: tables (as in Kandaswamy et al. 2002), files, phases, balance. Pure."""
+"""Characteristics of a run from its log: tables (as in Kandaswamy et al. 2002), files, phases, balance. Pure."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from swath.trace.log import SIZE_BOUNDS, Log, Stripes
 from swath.trace.totals import all_totals
 
 PAPER_BOUNDS = tuple(1024 * size for size in (4, 64, 256, 1024, 4096, 16384))
-"""The sizes of the paper's table 3, and larger ones."""
+"""The bounds of sizes in the paper's table 3, and larger ones."""
 RARE = 0.1
-"""A part of the run below which I/O does not decide how long it takes."""
+"""If I/O takes a smaller part of the run, it does not limit the run."""
 MOST = 0.5
 
 
@@ -26,12 +26,12 @@ class Operations:
     """All calls of one kind.
 
     Attributes:
-        layer: who is called: "swath", "posix", "mpi-io", ….
-        name: "read", "write", "open", …; "metadata": all calls together that move no bytes.
-        calls: how many, of all ranks together.
-        seconds: how long they took, of all ranks together; NaN where not known.
-        bytes: that they moved.
-        failed: how many of them failed.
+        layer: the interface that is called: "swath", "posix", "mpi-io", ….
+        name: "read", "write", "open", …; "metadata" for all calls together that move no bytes.
+        calls: the number of calls of all ranks together.
+        seconds: their time, of all ranks together; NaN if it is not known.
+        bytes: the bytes that they moved.
+        failed: the number of failed calls.
     """
 
     layer: str
@@ -44,13 +44,13 @@ class Operations:
 
 @dataclass(frozen=True)
 class Sizes:
-    """How many calls moved how many bytes.
+    """A histogram of calls by the bytes that they moved.
 
     Attributes:
-        layer: who is called.
+        layer: the interface that is called.
         name: "read" or "write".
         bounds: `counts[i]` calls moved at least `bounds[i - 1]` and less than `bounds[i]` bytes.
-        counts: one more than there are bounds.
+        counts: the counts of calls, one more than there are bounds.
     """
 
     layer: str
@@ -65,10 +65,10 @@ class Balance:
 
     Attributes:
         of: "seconds of ranks", "bytes of ranks", "bytes of servers"; with the layer.
-        over: how many ranks or servers there are.
-        mean: of each.
-        most: of the one that has most.
-        which: the rank or the server that has most; UNKNOWN where not known.
+        over: the number of ranks or servers.
+        mean: the mean over them.
+        most: the largest value.
+        which: the rank or server with the largest value; UNKNOWN if it is not known.
     """
 
     of: str
@@ -79,28 +79,28 @@ class Balance:
 
     @property
     def imbalance(self) -> float:
-        """Return the most over the mean: 1 where all have the same."""
+        """Return the largest value divided by the mean: 1 if all are equal."""
         return self.most / self.mean if self.mean > 0 else 1.0
 
 
 @dataclass(frozen=True)
 class Characteristics:
-    """What a run did with files.
+    """The characteristics of a run's use of files.
 
     Attributes:
-        path: of the log.
-        tracer: that wrote it.
-        command: of the run; "" where not known.
-        processes: how many ran.
-        execution_seconds: of all processes together.
-        operations: of each kind, layer by layer, those that took longest first.
+        path: the path of the log.
+        tracer: the program that wrote the log.
+        command: the command of the run; "" if it is not known.
+        processes: the number of processes.
+        execution_seconds: the time of all processes together.
+        operations: the operations of each kind, layer by layer; those that took longest come first.
         counts: further counters of layers.
-        sizes: of the requests.
-        files: those with most bytes first.
-        phases: times of I/O between times without, in their order.
-        between_dumps: seconds from the begin of a phase that writes to the next such.
-        balance: over ranks, and over servers where they are known.
-        limit: whether the run waits for the application or the store, in words.
+        sizes: the sizes of the requests.
+        files: the use of each file; files with most bytes come first.
+        phases: the phases of I/O, in their order.
+        between_dumps: seconds from the begin of each phase that writes to the next one.
+        balance: the balance over ranks, and over servers if they are known.
+        limit: whether the application or the store limits the run, in words.
         notes: what the log cannot tell.
     """
 
@@ -120,15 +120,15 @@ class Characteristics:
     notes: tuple[str, ...] = field(default=())
 
     def io_seconds(self, layer: str) -> float:
-        """Return how long all calls of a layer took, of all ranks together."""
+        """Return the time of all calls of a layer, of all ranks together."""
         return float(sum(one.seconds for one in self.operations if one.layer == layer and one.seconds >= 0))
 
 
 def characterise(log: Log) -> Characteristics:
-    """Return what the run did.
+    """Return the characteristics of a run.
 
     Args:
-        log: from `swath.trace.opening.read_log`.
+        log: a log from `swath.trace.opening.read_log`.
     """
     totals = all_totals(log)
     operations = tuple(_operations(log, totals))
@@ -166,7 +166,7 @@ def _operations(log: Log, totals: npt.NDArray[np.void]) -> Iterator[Operations]:
 
 
 def _sizes(log: Log, totals: npt.NDArray[np.void]) -> Iterator[Sizes]:
-    """Return the sizes between the paper's bounds, or Darshan's where there are counters only."""
+    """Return histograms with the paper's bounds, or with Darshan's if there are only counters."""
     for index, kind in enumerate(log.kinds):
         rows = totals[(totals["kind"] == index)]
         if not kind.direction or not len(rows):
@@ -187,7 +187,7 @@ def _balance(log: Log, totals: npt.NDArray[np.void]) -> Iterator[Balance]:
     for layer in dict.fromkeys(layers[totals["kind"]]) if len(totals) else ():
         of = totals[(layers[totals["kind"]] == layer) & (totals["rank"] >= 0)]
         if log.ranks < 2 or not len(of) or (totals["rank"][layers[totals["kind"]] == layer] < 0).any():
-            continue  # counters of all ranks together hide which rank has them
+            continue  # counters of all ranks together do not tell the share of each rank
         for name in ("seconds", "bytes"):
             sums = np.bincount(of["rank"], np.nan_to_num(of[name]), minlength=log.ranks)
             if sums.any():
@@ -227,7 +227,7 @@ def bytes_of_servers(
 
 
 def _below(places: npt.NDArray[np.int64], place: int, stripes: Stripes) -> npt.NDArray[np.int64]:
-    """Return how many bytes before each place are on the server of stripe `place` of each round."""
+    """Return how many bytes before each offset are on the server of stripe `place` of each round."""
     rounds, rest = np.divmod(places, stripes.bytes * len(stripes.servers))
     found: npt.NDArray[np.int64] = rounds * stripes.bytes + np.clip(rest - place * stripes.bytes, 0, stripes.bytes)
     return found

@@ -1,4 +1,4 @@
-"""Traces of Chrome's events, a line each, become logs: those that Swath writes, and those of DFTracer."""
+"""Converts traces with one Chrome event a line into logs: the traces of Swath, and those of DFTracer."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from swath.trace.reading import MICROSECONDS, VERSIONS
 
 BLOCK_LINES = 512
 EVENTS = ("X", 1)
-"""What Chrome's format calls an event with a duration; DFTracer 2 writes numbers."""
+"""The type of an event with a duration in Chrome's format; DFTracer 2 writes a number."""
 APPENDS = 0o2000
-"""O_APPEND of Linux: the position at an open is not known."""
+"""O_APPEND of Linux: the position after such an open is not known."""
 DAMAGED = (KeyError, TypeError, ValueError, OverflowError, AttributeError)
 LAYERS = {"POSIX": "posix", "STDIO": "stdio", "MPI": "mpi-io", "MPIIO": "mpi-io", "HDF5": "hdf5"}
 OF_DFTRACER = (b'"dftracer"', b'"hhash"', b'"fhash"', b'"hostname"')
-"""What lines of DFTracer's have, and those of Swath's have not."""
+"""Words that are in lines of DFTracer, and not in lines of Swath."""
 BYTES_MAX = 1 << 56
-"""No call moves more, and no file is longer: what says so is damaged."""
+"""The largest valid length or offset: an event with a larger one is damaged."""
 SECONDS_MAX = 1e11
 BYTES = {"read": "read_bytes", "write": "written_bytes"}
-"""The counter of the bytes that an event of Swath's moved."""
+"""The counter of the bytes that an event of Swath moved."""
 Object = Mapping[str, Any]
 
 
@@ -37,14 +37,14 @@ class Reader(Protocol):
     """Collects the lines of traces, block by block."""
 
     def take_metadata(self, said: Object) -> None:
-        """Take a line that is no event."""
+        """Take a line that is not an event."""
 
     def take_events(self, events: Sequence[Object]) -> None:
         """Take events."""
 
 
 class Kinds(dict[tuple[str, str], int]):
-    """Numbers kinds of calls by the category and the name that events have."""
+    """Assigns numbers to kinds of calls, by the category and the name of events."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -60,7 +60,7 @@ class Kinds(dict[tuple[str, str], int]):
 
 
 class SwathReader:
-    """Swath's own traces (docs/formats/trace.md)."""
+    """Reads traces of Swath (docs/formats/trace.md)."""
 
     def __init__(self) -> None:
         self.files, self.kinds, self.operations = Indices(), Kinds(), Indices()
@@ -72,7 +72,7 @@ class SwathReader:
         self.rank, self.began = 0, 0.0
 
     def take_metadata(self, said: Object) -> None:
-        """Take what the trace says of itself, of an array, or of an operation."""
+        """Take facts about the trace, an array, or an operation."""
         name, args = said["name"], said.get("args") or {}
         if name == "swath_trace":
             self.version, self.command = int(args["version"]), str(args["command"])
@@ -111,7 +111,7 @@ class SwathReader:
 
     def _files(self, args: Sequence[Object], keys: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         of_keys = [self.file_of_key.get(key, UNKNOWN) for key in range(len(self.operations))]
-        files: np.ndarray[Any, Any] = np.array([*of_keys, UNKNOWN])[keys]  # the last one is that of UNKNOWN
+        files: np.ndarray[Any, Any] = np.array([*of_keys, UNKNOWN])[keys]  # the last one belongs to UNKNOWN
         for row, one in enumerate(args):
             if "path" in one:
                 files[row] = self.files[str(one["path"])]
@@ -119,7 +119,7 @@ class SwathReader:
 
 
 def _byte_counts(values: list[Any]) -> np.ndarray[Any, Any]:
-    """Return offsets or lengths. Raises ValueError where one cannot be."""
+    """Return offsets or lengths. Raises ValueError if one is invalid."""
     counts = np.array(values, np.int64)
     if counts.ndim != 1 or (len(counts) and (counts.min() < UNKNOWN or counts.max() > BYTES_MAX)):
         raise ValueError("an offset or a length that no file has")
@@ -127,7 +127,7 @@ def _byte_counts(values: list[Any]) -> np.ndarray[Any, Any]:
 
 
 def _seconds(values: list[Any]) -> np.ndarray[Any, Any]:
-    """Return seconds of microseconds. Raises ValueError where one cannot be."""
+    """Convert microseconds to seconds. Raises ValueError if one is invalid."""
     seconds = np.array(values, np.float64) * MICROSECONDS
     if not np.isfinite(seconds).all() or (len(seconds) and (seconds.min() < 0 or seconds.max() > SECONDS_MAX)):
         raise ValueError("a time that cannot be")
@@ -135,7 +135,7 @@ def _seconds(values: list[Any]) -> np.ndarray[Any, Any]:
 
 
 class DFTracerReader:
-    """DFTracer's: version 1 has names of files in each event, version 2 their keys (`FH`)."""
+    """Reads traces of DFTracer: events of version 1 hold names of files, those of version 2 hold keys (`FH`)."""
 
     def __init__(self) -> None:
         self.files, self.kinds, self.processes = Indices(), Kinds(), Indices()
@@ -151,7 +151,7 @@ class DFTracerReader:
             self.names[args["value"]] = str(args["name"])
 
     def take_events(self, events: Sequence[Object]) -> None:
-        """Take calls; those of the tracer itself are none."""
+        """Take calls, except those of the tracer itself."""
         for one in events:
             if one["cat"] == "dftracer" and one["name"] == "start":
                 self.command = self.names.get((one.get("args") or {}).get("cmd_hash", ""), "").replace(";", " ")
@@ -186,7 +186,7 @@ class DFTracerReader:
 
 
 def _put(name: str, result: int, args: Object) -> int:
-    """Return where a call puts the position of the file; below UNKNOWN where it does not put it."""
+    """Return the file position that a call sets; UNKNOWN if it is not known, less than UNKNOWN if it sets none."""
     if name in OPENS:
         appends = int(args.get("flags", 0)) & APPENDS or "a" in str(args.get("mode", ""))
         return UNKNOWN if appends else 0
@@ -196,15 +196,15 @@ def _put(name: str, result: int, args: Object) -> int:
 
 
 def read_chrome_events(path: str, files: Sequence[str]) -> Log:
-    """Return the log that the traces of the processes of one run are.
+    """Return the log of a run from the traces of its processes.
 
     Args:
-        path: of the run, for errors and for the log.
-        files: its traces.
+        path: the path of the run, for errors and for the log.
+        files: the paths of its traces.
 
     Raises:
         StoreError: the system refuses to read one.
-        FormatError: one holds no trace.
+        FormatError: one is not a trace.
     """
     if _is_of_swath(files[0]):
         return _swath_log(path, files)
@@ -285,7 +285,7 @@ def _dftracer_log(path: str, files: Sequence[str]) -> Log:
 
 
 def _offsets(log: Log, requests: Requests, put: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return the offsets: those that are recorded, and those that follow from opens, seeks and lengths."""
+    """Return all offsets: recorded ones, and those that follow from opens, seeks and lengths."""
     order = np.lexsort((requests.began, requests.file, requests.rank))
     at = requests.take(order)
     names = np.array([kind.name for kind in log.kinds])
@@ -312,7 +312,7 @@ def _finished(log: Log, parts: list[Requests], began: float) -> Log:
 
 
 def _read_lines(file: str, reader: Reader) -> str:
-    """Take all lines of a trace; return why there may have been more, "" where it was read to its end."""
+    """Take all lines of a trace. Return why more lines may be missing; "" if it was read to its end."""
     with _opened(file) as stored:
         lines = Lines(stored)
         number = 0
@@ -329,7 +329,7 @@ def _read_lines(file: str, reader: Reader) -> str:
 
 
 def _take_block(file: str, block: Sequence[bytes], last: int, reader: Reader) -> str:
-    """Parse lines at once; where that fails, one by one up to the one that is damaged."""
+    """Parse all lines at once. If that fails, parse them one by one, up to the damaged line."""
     if _take_at_once(block, reader):
         return ""
     numbered = [
@@ -347,7 +347,7 @@ def _take_block(file: str, block: Sequence[bytes], last: int, reader: Reader) ->
 
 
 def _take_at_once(block: Sequence[bytes], reader: Reader) -> bool:
-    """Return whether all lines are objects, and were taken."""
+    """Parse all lines at once, and return whether that worked."""
     if block and block[0] == b"[":  # the first line of a trace
         block = block[1:]
     with contextlib.suppress(FormatError, RecursionError, *DAMAGED):

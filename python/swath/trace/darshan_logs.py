@@ -1,4 +1,4 @@
-"""Darshan's logs, by the package `darshan`: counters, and the requests of DXT."""
+"""Reads Darshan's logs with the package `darshan`: counters, and the requests of DXT."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from swath.trace.log import SIZE_BOUNDS, TOTAL, UNKNOWN, Indices, Kind, Log, Req
 
 LAYERS = {"POSIX": "posix", "MPI-IO": "mpi-io", "STDIO": "stdio", "DXT_POSIX": "posix", "DXT_MPIIO": "mpi-io"}
 COUNTED = {"DXT_POSIX": "POSIX", "DXT_MPIIO": "MPI-IO"}
-"""The module that counts the calls which a module of DXT records."""
+"""For each module of DXT, the module that counts the same calls."""
 SEGMENTS_MAX = 65_536
-"""DXT's old limit of requests for each file and rank."""
+"""The limit of requests for each file and rank in old versions of DXT."""
 METADATA = ("OPENS", "DUPS", "STATS", "SEEKS", "MMAPS", "SYNCS", "FLUSHES", "VIEWS", "RENAMES", "REMOVES", "CREATES")
-"""How counters end that count calls which move no bytes."""
+"""The ends of the names of counters of calls that move no bytes."""
 NOT_CALLS = ("_SEQ_", "_CONSEC_", "_RW_", "_DATATYPE_", "_SIZE_")
-"""Counters of reads and writes that are no counters of calls have these in their names."""
+"""Parts of the names of counters of reads and writes that do not count calls."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What the process that reads the log has found: facts, and arrays by their names."""
+    """The answer of the process that reads the log: facts, and arrays by their names."""
 
     said: dict[str, Any]
     arrays: dict[str, npt.NDArray[Any]]
@@ -107,7 +107,7 @@ def _has(answer: Answer, module: str) -> bool:
 
 
 class Counters:
-    """The counters of one module, by their names without its prefix; a row each record."""
+    """The counters of one module, by their names without its prefix. Each has a row for each record."""
 
     def __init__(self, answer: Answer, module: str) -> None:
         self.ids = answer.arrays[f"{module} id"]
@@ -118,11 +118,11 @@ class Counters:
             self.columns.update((name.split("_", 1)[1], column) for name, column in zip(names, columns, strict=True))
 
     def get(self, name: str, default: float) -> npt.NDArray[Any]:
-        """Return a counter; where there is none of this name, the default."""
+        """Return a counter; if there is none of this name, the default."""
         return self.columns.get(name, np.full(len(self.ids), default))
 
     def ending(self, *ends: str) -> dict[str, npt.NDArray[Any]]:
-        """Return the counters of calls whose names end so."""
+        """Return the counters of calls whose names have one of these ends."""
         return {
             name: np.maximum(column, 0)  # -1: Darshan could not count them
             for name, column in self.columns.items()

@@ -1,9 +1,9 @@
-"""Reads a Darshan log with the package `darshan`, in a process of its own: damage can end Darshan's C library.
+"""Reads a Darshan log with the package `darshan`, in a process of its own: a damaged log can crash Darshan's library.
 
     python -m swath.trace.darshan_process LOG
 
-Standard output gets the number of bytes of a JSON text (8 bytes, little-endian), this text, and the arrays that it
-lists.
+Standard output gets the length of a JSON text in bytes (8 bytes, little-endian), the text, and the arrays that the
+text lists.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from typing import Any, BinaryIO
 import numpy as np
 
 NO_PACKAGE = 3
-"""The exit status where the package is not installed."""
+"""The exit status if the package is not installed."""
 NO_LOG = 4
-"""The exit status where it is no log of Darshan, with the reason on standard error."""
+"""The exit status if the file is not a log of Darshan; the reason is on standard error."""
 SEGMENT = np.dtype([("offset", "i8"), ("length", "i8"), ("began", "f8"), ("ended", "f8")])
 ROW = np.dtype([("id", "u8"), ("rank", "i8"), ("writes", "i8"), ("reads", "i8")])
 TRACED = ("DXT_POSIX", "DXT_MPIIO")
 NOT_COUNTERS = {*TRACED, "LUSTRE", "HEATMAP", "APMPI", "APXC", "BG/Q", "NULL", "MDHIM"}
-"""Modules whose records have no counters of calls on files."""
+"""Modules whose records do not count calls on files."""
 
 
 class Log:
-    """An open log: what there is to know of it, and arrays by their names."""
+    """An open log: its facts, and arrays by their names."""
 
     def __init__(self, path: str) -> None:
         from darshan.backend import cffi_backend
@@ -47,7 +47,7 @@ class Log:
         self.arrays: dict[str, np.ndarray[Any, Any]] = {}
 
     def read(self) -> None:
-        """Read all modules; one that cannot be read is named."""
+        """Read all modules, and record the names of those that cannot be read."""
         for module in self.said["modules"]:
             why = self._read_module(module)
             if why:
@@ -78,7 +78,7 @@ class Log:
             self.arrays[f"{module} {part}"] = np.array(rows).reshape(len(records), len(listed))
 
     def _read_segments(self, module: str) -> None:
-        """Read what `log_get_dxt_record` reads, without an object for each request."""
+        """Read the same as `log_get_dxt_record`, without an object for each request."""
         ffi, library = self.backend.ffi, self.backend.libdutil
         index, size = self.said["modules"][module]["idx"], ffi.sizeof("struct dxt_file_record")
         rows, segments = [], []
@@ -98,7 +98,7 @@ class Log:
         found = {}
         while (record := self.backend.log_get_record(self.log, "LUSTRE", "dict")) is not None:
             components = record["components"]
-            if len(components) == 1:  # of several it is not known which bytes they hold
+            if len(components) == 1:  # of several components, the bytes of each are not known
                 one = components[0]
                 stripe = int(one["counters"]["LUSTRE_COMP_STRIPE_SIZE"])
                 found[str(record["id"])] = [stripe, [int(server) for server in one["ost_ids"]]]

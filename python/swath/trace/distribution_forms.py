@@ -1,4 +1,4 @@
-"""Distributions of a file's bytes over ranks, as numbers: which bytes each rank has. Pure."""
+"""Distributions of a file's bytes over ranks, in numbers: which bytes each rank has. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 Int64s = npt.NDArray[np.int64]
 OwnedRuns = tuple[Int64s, Int64s, Int64s]
-"""Of each run: the rank that has it, its start, its length."""
+"""For each run: the rank that has it, its start, its length."""
 RECORD_AXES = 2
 
 
@@ -25,7 +25,7 @@ class Distribution(ABC):
     @property
     @abstractmethod
     def words(self) -> str:
-        """Return it in words, with its numbers."""
+        """Return the distribution in words, with its numbers."""
 
     @property
     @abstractmethod
@@ -43,9 +43,9 @@ class Cyclic(Distribution):
 
     Attributes:
         base: the first byte.
-        block: bytes of a block.
-        ranks: how many there are.
-        end: the byte behind the last: the last block may be shorter.
+        block: the bytes of a block.
+        ranks: the number of ranks.
+        end: the byte behind the last one; the last block may be shorter.
     """
 
     base: int
@@ -77,11 +77,11 @@ class Cyclic(Distribution):
 
 @dataclass(frozen=True)
 class Grid(Distribution):
-    """A row-major array, each axis of which is cut into intervals: a rank has one interval of each.
+    """A row-major array whose axes are cut into intervals: each rank has one interval of each axis.
 
     Attributes:
         base: the byte of the array's first element.
-        strides: bytes between neighbours along each axis; the last axis is that of bytes.
+        strides: bytes between neighbours along each axis; the last axis counts bytes.
         cuts: the intervals of each axis, half-open.
         owner: the rank of each combination of intervals.
     """
@@ -127,7 +127,7 @@ class Grid(Distribution):
         return count
 
     def runs(self) -> OwnedRuns:
-        """Return a run for each combination of the outer places and the intervals of bytes."""
+        """Return a run for each combination of outer indices and intervals of bytes."""
         outer = [np.concatenate([np.arange(low, high) for low, high in of]) for of in self.cuts[:-1]]
         inner = np.array(self.cuts[-1], np.int64)
         starts = inner[:, 0]
@@ -150,9 +150,9 @@ class MultiPartition(Distribution):
 
     Attributes:
         base: the first byte.
-        points: along each axis.
-        element: bytes of a point.
-        side: cells along each axis; the first ones are a point longer where points are left over.
+        points: the points along each axis.
+        element: the bytes of a point.
+        side: the cells along each axis; the first ones have a point more if the division leaves a rest.
     """
 
     base: int

@@ -1,8 +1,8 @@
-"""Names the distribution of a file over ranks from their requests, or names nothing. Pure.
+"""Recognises the distribution of a file over ranks by their requests, if one fits. Pure.
 
-Distributions are guessed from lengths and distances that most requests have in common. A guess is named only if the
-ranks touched nearly all bytes that it gives them, and nearly none that it gives to others: requests may be missing, or
-be about something else.
+Distributions are guessed from lengths and distances that most requests have in common. A guess is accepted only if the
+ranks touched nearly all bytes that it gives them, and nearly none that it gives to others. A few differences are
+accepted: requests may be missing, or may have another purpose.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from swath.trace.distribution_forms import Cyclic, Distribution, Grid, Int64s, M
 from swath.trace.intervals import Runs, runs_of
 
 COVERED_MIN = 0.85
-"""Of the bytes that a distribution gives to ranks, the part that they touched."""
+"""The least part of the bytes of a distribution that its ranks must have touched."""
 FOREIGN_MAX = 0.03
-"""Of the bytes that ranks touched, the part that the distribution does not give them."""
+"""The largest part of the touched bytes that the distribution may give to other ranks, or to none."""
 AXES_MAX = 5
 SPAN_MAX = 1 << 62
 ELEMENT_MAX = 1 << 12
 PREDICTED_RUNS_MAX = 4
-"""A guess with more runs than this multiple of those that were observed is none."""
+"""A guess is rejected if it has more runs than this multiple of the observed ones."""
 
 
 class Pieces:
-    """The runs of each rank: maximal, sorted by rank and place.
+    """The runs of each rank: maximal, sorted by rank and offset.
 
     Attributes:
-        ranks: how many there are; they are numbered from 0.
-        runs: of all of them, one rank behind the other.
-        rank: of each run.
-        start: of each run, in the file.
-        length: of each run.
+        ranks: the number of ranks; they are numbered from 0.
+        runs: the runs of all ranks, one rank behind the other.
+        rank: the rank of each run.
+        start: the offset of each run in the file.
+        length: the length of each run.
     """
 
     def __init__(self, rank: Int64s, offset: Int64s, length: Int64s, ranks: int) -> None:
@@ -47,7 +47,7 @@ class Pieces:
         self.length = self.runs.lengths
 
     def placed(self, rank: Int64s, offset: Int64s) -> Int64s:
-        """Return places on one line, on which each rank has a file of its own."""
+        """Map offsets of ranks to one axis, on which each rank has a range of its own."""
         return rank * self.span + (offset - self.low)
 
     def usual(self) -> npt.NDArray[np.bool_]:
@@ -64,13 +64,13 @@ class Pieces:
 
 
 def distribution_of(rank: Int64s, offset: Int64s, length: Int64s, ranks: int | None = None) -> Distribution | None:
-    """Return the distribution that requests of ranks in one file follow, or None where none is certain.
+    """Return the distribution of requests of ranks in one file, or None if none is certain.
 
     Args:
-        rank: that made each request.
-        offset: of each request, in bytes.
-        length: of each request, in bytes.
-        ranks: how many ranks take part; None: those that made requests.
+        rank: the rank of each request.
+        offset: the offset of each request, in bytes.
+        length: the length of each request, in bytes.
+        ranks: the number of ranks that take part; None for the ranks that made requests.
     """
     is_some = length > 0
     members, number = np.unique(rank[is_some].astype(np.int64), return_inverse=True)
@@ -111,7 +111,7 @@ def _agrees(guess: Distribution, pieces: Pieces) -> bool:
 
 
 def _blocks(pieces: Pieces) -> Iterator[Distribution]:
-    """Guess BLOCK: equal blocks but for the last, or the first ones an element longer."""
+    """Guess BLOCK: all blocks but the last are equal, or the first ones are an element longer."""
     first = np.searchsorted(pieces.rank, np.arange(pieces.ranks))
     last = np.append(first[1:], len(pieces.rank)) - 1
     longest = np.lexsort((-pieces.length, pieces.rank))[first]
@@ -127,7 +127,7 @@ def _blocks(pieces: Pieces) -> Iterator[Distribution]:
 
 
 def _most_common(values: Int64s) -> tuple[int, int]:
-    """Return the value that comes most often, and how often."""
+    """Return the most frequent value, and its count."""
     found, counts = np.unique(values, return_counts=True)
     at = int(counts.argmax())
     return int(found[at]), int(counts[at])
@@ -173,7 +173,7 @@ def _multi_partitions(pieces: Pieces) -> Iterator[Distribution]:
 
 
 def _grids(pieces: Pieces, missing: int) -> Iterator[Distribution]:
-    """Guess a row-major array that is cut along its axes; `missing` runs in succession may be lost."""
+    """Guess a row-major array that is cut along its axes. Up to `missing` successive runs may be absent."""
     usual = pieces.usual()
     rank, start, length = pieces.rank[usual], pieces.start[usual], pieces.length[usual]
     strides = _strides(rank, start, missing)
@@ -202,7 +202,7 @@ def _grids(pieces: Pieces, missing: int) -> Iterator[Distribution]:
 
 
 def _by_its_name(grid: Grid) -> Iterator[Distribution]:
-    """Return the grid; where its ranks have equal parts of rows without gaps, CYCLIC, which has the same bytes."""
+    """Return the grid, or the equal CYCLIC distribution if its ranks have equal parts of rows without gaps."""
     widths = {high - low for low, high in grid.cuts[-1]}
     ranks, block = grid.owner.size, min(widths)
     is_cyclic = len(grid.cuts) == 2 and grid.owner.shape == (1, ranks) and ranks > 1
@@ -233,7 +233,7 @@ def _strides(rank: Int64s, start: Int64s, missing: int) -> list[int]:
 def _cuts(
     rank: Int64s, place: Int64s, extent: Int64s, ranks: int
 ) -> tuple[tuple[tuple[int, int], ...], npt.NDArray[np.intp]] | None:
-    """Return the intervals into which an axis is cut, and the number of each rank's; None where they do not fit."""
+    """Return the intervals of an axis, and the interval number of each rank; None if they do not fit."""
     pairs, counts = np.unique(np.stack([rank, place, place + extent]), axis=1, return_counts=True)
     most = np.zeros(ranks, np.int64)
     np.maximum.at(most, pairs[0], counts)
@@ -248,6 +248,6 @@ def _cuts(
 
 
 def owned_runs(distribution: Distribution, rank: int) -> Runs:
-    """Return the bytes that a distribution gives to a rank (of those that take part, from 0)."""
+    """Return the bytes that a distribution gives to a rank; ranks that take part are numbered from 0."""
     owner, starts, lengths = distribution.runs()
     return runs_of(starts[owner == rank], lengths[owner == rank])

@@ -1,4 +1,4 @@
-"""The library that traces the file calls of a program: open, read, write, … (bindings/posix_trace)."""
+"""Starts programs with the library that traces their file calls: open, read, write, … (bindings/posix_trace)."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ LIBRARY = os.path.join(os.path.dirname(__file__), "libswath-trace-posix.so")
 
 
 def environment(given: Mapping[str, str], folder: str, with_file_calls: bool) -> dict[str, str]:
-    """Return the environment of a program that is traced.
+    """Return the environment for a traced program.
 
     Args:
-        given: the environment without it.
-        folder: where the trace goes.
-        with_file_calls: whether the file calls of the program are traced, besides the operations of Swath.
+        given: the environment without tracing.
+        folder: the folder of the trace.
+        with_file_calls: whether file calls of the program are traced, besides operations of Swath.
 
     Raises:
         UnsupportedError: this installation has no library for file calls, or LD_PRELOAD cannot name it.

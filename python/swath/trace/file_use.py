@@ -1,4 +1,4 @@
-"""How a run used each file: by whom, in which order, how often the same bytes, by which distribution. Pure."""
+"""The use of each file in a run: ranks, order, repeated bytes, and distribution. Pure."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from swath.trace.intervals import runs_of
 from swath.trace.log import Log
 
 LOOKED_INTO_MAX = 200
-"""Of how many files, those with most bytes, the requests are looked into."""
+"""The number of files whose requests are analysed: those with most bytes."""
 Rows = npt.NDArray[np.void]
 
 
 @dataclass(frozen=True)
 class Accesses:
-    """What requests in one direction did with a file.
+    """The requests on a file in one direction.
 
     Attributes:
-        interleaved: of requests next to each other in the file, the part that different ranks made; NaN where unknown.
-        distinct_bytes: that were touched at all. The others were touched again.
-        distribution: which bytes belong to which rank, in words; "" where nothing is recognised.
+        interleaved: the part of neighbouring requests in the file that different ranks made; NaN if it is not known.
+        distinct_bytes: the number of different bytes; all further bytes were moved again.
+        distribution: the distribution over ranks, in words; "" if none is recognised.
     """
 
     interleaved: float
@@ -34,22 +34,22 @@ class Accesses:
 
 @dataclass(frozen=True)
 class FileUse:
-    """How a layer used a file.
+    """The use of a file by a layer.
 
     Attributes:
-        file: its name.
-        layer: who was called.
-        ranks: how many ranks used it.
-        reads: calls that read.
-        writes: calls that wrote.
-        read_bytes: by these.
-        written_bytes: by these.
-        read_seconds: of all ranks together.
-        write_seconds: of all ranks together.
-        metadata_seconds: of all other calls.
-        sequential: the part of reads and writes that lie behind the one before (of the rank); NaN where not known.
-        consecutive: the part right behind it.
-        accesses: by direction, "read" and "write", where requests are known.
+        file: the name of the file.
+        layer: the interface that was called.
+        ranks: the number of ranks that used it.
+        reads: the number of reads.
+        writes: the number of writes.
+        read_bytes: the bytes of the reads.
+        written_bytes: the bytes of the writes.
+        read_seconds: the time of the reads, of all ranks together.
+        write_seconds: the time of the writes, of all ranks together.
+        metadata_seconds: the time of all other calls.
+        sequential: the part of reads and writes that lie behind the previous one of the rank; NaN if it is not known.
+        consecutive: the part that begins right behind the previous one.
+        accesses: the accesses by direction, "read" and "write", if requests are known.
     """
 
     file: str
@@ -68,7 +68,7 @@ class FileUse:
 
 
 def file_uses(log: Log, totals: Rows) -> Iterator[FileUse]:
-    """Return how each layer used each file, those with most bytes first."""
+    """Return the use of each file by each layer; files with most bytes come first."""
     layers = list(dict.fromkeys(kind.layer for kind in log.kinds))
     if not len(totals):
         return
@@ -86,7 +86,7 @@ def file_uses(log: Log, totals: Rows) -> Iterator[FileUse]:
 
 
 def _requests_of_files(log: Log) -> dict[tuple[int, str], npt.NDArray[np.intp]]:
-    """Return the requests of each file and layer whose places in the file are known."""
+    """Return the requests of each file and layer whose offsets are known."""
     requests = log.requests
     if not len(requests):
         return {}

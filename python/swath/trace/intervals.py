@@ -1,4 +1,4 @@
-"""Sets of bytes of a file, as sorted runs that do not touch each other."""
+"""Sets of bytes of a file: sorted runs with gaps between them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ Int64s = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Runs:
-    """A set of bytes: half-open runs, sorted, each behind a gap.
+    """A set of bytes: sorted half-open runs with gaps between them.
 
     Attributes:
         starts: the first byte of each run.
-        ends: the byte behind its last.
+        ends: the byte behind each run.
     """
 
     starts: Int64s
@@ -36,7 +36,7 @@ class Runs:
         return int(self.lengths.sum())
 
     def below(self, places: Int64s) -> Int64s:
-        """Return how many of the bytes lie before each place."""
+        """Return how many bytes of the set lie before each offset."""
         before = np.concatenate([[0], np.cumsum(self.lengths)])
         run = np.searchsorted(self.starts, places, side="right")
         last = np.maximum(run - 1, 0)
@@ -49,7 +49,7 @@ class Runs:
 
 
 def runs_of(offsets: Int64s, lengths: Int64s) -> Runs:
-    """Return the bytes of requests, in any order, also of overlapping ones."""
+    """Return the bytes of requests, which may have any order and may overlap."""
     is_some = lengths > 0
     order = np.argsort(offsets[is_some], kind="stable")
     starts = offsets[is_some][order]

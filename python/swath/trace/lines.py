@@ -1,4 +1,4 @@
-"""The lines of a compressed trace, as far as they were written: also of a process that was killed, and of damage."""
+"""Reads the lines of a compressed trace up to its end, also if its process was killed or the file is damaged."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ GZIP_MAGIC = b"\x1f\x8b"
 
 
 class Lines:
-    """Iterates over whole lines, without their ends.
+    """Iterates over complete lines, without their newlines.
 
     Attributes:
-        cut: after the iteration, why there may have been more; "" where the file was read to its end.
+        cut: after the iteration, why more lines may be missing; "" if the file was read to its end.
     """
 
     def __init__(self, file: BinaryIO) -> None:

@@ -1,4 +1,4 @@
-"""What any tracer wrote about a run, in one form: columns of requests, sums of counters, and what is not known."""
+"""The log of a run, in one form for all tracers: columns of requests, sums of counters, and notes on unknown facts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 UNKNOWN = -1
-"""An offset, a file, a rank or an operation that the log does not tell."""
+"""Stands for an offset, a file, a rank or an operation that the log does not contain."""
 SIZE_BOUNDS = (100, 1_000, 10_000, 100_000, 1_000_000, 4_000_000, 10_000_000, 100_000_000, 1_000_000_000)
 """Darshan counts requests by their sizes between these bounds."""
 READS = frozenset({"read", "pread", "readv", "preadv", "preadv2", "fread", "fgets", "getline", "aio_read"})
@@ -25,8 +25,8 @@ class Kind:
     """A kind of call.
 
     Attributes:
-        layer: who is called: "swath", "posix", "mpi-io", "stdio", "hdf5", …. What a layer moves, the layers below move
-            once more: sums over several layers count bytes twice.
+        layer: the interface that is called: "swath", "posix", "mpi-io", "stdio", "hdf5", …. Lower layers move the bytes
+            of a layer once more: sums over several layers count bytes twice.
         name: "read", "write", "open", …; "metadata" for all calls together that move no bytes.
     """
 
@@ -35,24 +35,24 @@ class Kind:
 
     @property
     def direction(self) -> str:
-        """Return "read" or "write", or "" of a call that moves no bytes."""
+        """Return "read" or "write"; "" for a call that moves no bytes."""
         return "read" if self.name in READS else "write" if self.name in WRITES else ""
 
 
 @dataclass
 class Requests:
-    """Calls, one a row of all columns.
+    """A table of calls: a row for each call, in columns.
 
     Attributes:
         kind: an index into `Log.kinds`.
         file: an index into `Log.files`.
-        rank: that made the call.
-        operation: an index into `Log.operations`, whose structure tells more than offset and length.
-        offset: in the file, in bytes; UNKNOWN where the bytes lie in several places or the log does not tell.
-        length: bytes that were moved.
-        began: seconds since `Log.began`.
-        seconds: how long the call took.
-        predicted: seconds that a plan predicted; NaN where there was none.
+        rank: the rank that made the call.
+        operation: an index into `Log.operations`; an operation has more structure than offset and length.
+        offset: the offset in the file, in bytes; UNKNOWN if the bytes are not contiguous, or the log does not say.
+        length: the number of moved bytes.
+        began: the begin, in seconds since `Log.began`.
+        seconds: the time of the call.
+        predicted: the seconds that a plan predicted; NaN if there was no plan.
         failed: whether the call failed.
     """
 
@@ -96,7 +96,7 @@ DEFAULTS = {"operation": UNKNOWN, "offset": UNKNOWN, "predicted": np.nan, "faile
 
 
 def requests_of(rows: int, **columns: npt.ArrayLike) -> Requests:
-    """Return requests: columns that are not given are unknown."""
+    """Return requests. Columns that are not given are unknown."""
     made: dict[str, npt.NDArray[Any]] = {
         name: np.full(rows, DEFAULTS[name], dtype) if name not in columns else np.asarray(columns[name], dtype)
         for name, dtype in DTYPES.items()
@@ -127,17 +127,17 @@ TOTAL = np.dtype(
         ("sizes", np.int64, (len(SIZE_BOUNDS) + 1,)),
     ]
 )
-"""Sums over all calls of one kind, on one file, by one rank (UNKNOWN: several ranks). `began` and `ended` are those of
-the first and the last call, NaN where not known. `sequential` calls lie behind the one before, `consecutive` ones right
-behind it; UNKNOWN where not known."""
+"""Sums over all calls of one kind, on one file, by one rank (UNKNOWN: several ranks). `began` is the begin of the first
+call, `ended` the end of the last one; NaN if not known. `sequential` counts calls that lie behind the previous one,
+`consecutive` those right behind it; UNKNOWN if not known."""
 
 
 @dataclass(frozen=True)
 class Stripes:
-    """How a file lies on servers.
+    """The striping of a file over servers.
 
     Attributes:
-        bytes: of a stripe.
+        bytes: the bytes of a stripe.
         servers: stripe i is on `servers[i % len(servers)]`.
     """
 
@@ -147,25 +147,25 @@ class Stripes:
 
 @dataclass
 class Log:
-    """What a tracer wrote about one run.
+    """The log of one run.
 
     Attributes:
-        path: of the log.
-        tracer: that wrote it: "Swath", "Darshan", "DFTracer", ….
-        command: the command line of the run; "" where not known.
-        ranks: how many processes ran.
-        began: seconds since 1970.
-        execution_seconds: of all processes together, each from its beginning to its end.
-        files: their names.
-        kinds: of calls.
-        operations: structured operations, in words (Swath's traces).
-        requests: each call that was recorded.
-        totals: counters (`TOTAL`) of layers whose calls were counted; they have every call of the layer, `requests` may
-            have fewer, or none.
+        path: the path of the log.
+        tracer: the program that wrote it: "Swath", "Darshan", "DFTracer", ….
+        command: the command line of the run; "" if it is not known.
+        ranks: the number of processes.
+        began: the begin of the run, in seconds since 1970.
+        execution_seconds: the time of all processes together, each from its begin to its end.
+        files: the names of the files.
+        kinds: the kinds of calls.
+        operations: structured operations, in words (traces of Swath).
+        requests: each recorded call.
+        totals: counters (`TOTAL`) of layers whose calls were counted. They include every call of the layer; `requests`
+            may lack some or all of them.
         counts: further counters of these layers, summed over files and ranks: of opens, seeks, ….
-        stripes: of files, by their indices.
-        notes: what the log cannot tell, one sentence each.
-        complete: whether no request is missing, as far as the log tells.
+        stripes: the striping of files, by their indices.
+        notes: what the log does not contain, one sentence each.
+        complete: whether no request is missing, as far as the log says.
     """
 
     path: str
@@ -186,7 +186,7 @@ class Log:
 
     @property
     def counted_layers(self) -> set[str]:
-        """Return the layers that `totals` tells of."""
+        """Return the layers that `totals` counts."""
         return {self.kinds[kind].layer for kind in np.unique(self.totals["kind"])}
 
     def kinds_where(self, direction: str, layer: str | None = None) -> list[int]:
@@ -199,7 +199,7 @@ class Log:
 
 
 class Indices(dict[object, int]):
-    """Numbers what is looked up, in the order in which it comes: of files, of kinds."""
+    """A mapping that assigns numbers to keys (files, kinds) in the order of their first look-up."""
 
     def __missing__(self, key: object) -> int:
         self[key] = len(self)

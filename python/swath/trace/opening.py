@@ -1,4 +1,4 @@
-"""Reads the log of a run, whoever wrote it."""
+"""Reads the log of a run, of any tracer."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from swath.trace.log import Log
 from swath.trace.reading import SUFFIXES
 
 RECORDER_METADATA = "recorder.mt"
-"""The file that makes a folder a trace of Recorder."""
+"""The file by which a folder is recognised as a trace of Recorder."""
 
 
 def read_log(path: str) -> Log:
-    """Return what a tracer wrote about a run.
+    """Return the log of a run.
 
     Args:
-        path: a folder of Swath's or DFTracer's traces (`.pfw.gz`), one of these files, or a Darshan log.
+        path: a folder with traces of Swath or DFTracer (`.pfw.gz`), one of these files, or a Darshan log.
 
     Raises:
         NotFoundError: there is no such file or folder.
         StoreError: the system refuses to read it.
-        FormatError: it is no log, it is damaged, or it has a version that this Swath does not read.
-        UnsupportedError: it needs a package that is not installed, or a tracer's log that Swath does not read.
+        FormatError: it is not a log, it is damaged, or it has a version that this Swath does not read.
+        UnsupportedError: it needs a package that is not installed, or Swath does not read logs of this tracer.
     """
     if not os.path.exists(path):
         raise NotFoundError(f"trace {path}: there is no such file or folder", errno.ENOENT)
@@ -51,7 +51,7 @@ def _traces_in(folder: str) -> list[str]:
 
 
 def _has_events(path: str) -> bool:
-    """Return whether the file has Chrome's events: by its first bytes, and where it has none by its name."""
+    """Return whether the file has Chrome's events, by its first bytes or by its name."""
     try:
         with open(path, "rb") as file:
             first = file.read(64)

@@ -1,4 +1,4 @@
-"""Requests of a log as Parquet, for the tools that read tables."""
+"""Writes the requests of a log as Parquet, for tools that read tables."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from swath.trace.log import Log, Requests
 
 
 def write_parquet(log: Log, path: str) -> None:
-    """Write the requests of a log, a row each: layer, name, file, operation, and the columns of `Requests`.
+    """Write a row for each request of a log: layer, name, file, operation, and the columns of `Requests`.
 
     Raises:
         UnsupportedError: the package pyarrow is not installed.

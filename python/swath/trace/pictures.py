@@ -1,4 +1,4 @@
-"""Pictures of numbers, as SVG that a page holds in itself: a matrix of colours with axes, bars."""
+"""Pictures of numbers as SVG inside an HTML page: a matrix of colours with axes, and bars."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 WIDTH, LEFT, RIGHT, TOP, BOTTOM = 940, 96, 12, 8, 34
-"""Of a picture and its margins, in pixels."""
+"""The sizes of a picture and its margins, in pixels."""
 TICKS = 8
 READ_COLOUR, WRITE_COLOUR, OTHER_COLOUR = (31, 104, 181), (217, 95, 2), (120, 120, 120)
 
@@ -25,8 +25,8 @@ class Axis:
     """An axis of a picture.
 
     Attributes:
-        label: what it shows, with the unit.
-        ticks: places along it, from 0 to 1, with their texts.
+        label: its quantity and unit.
+        ticks: positions along the axis, from 0 to 1, with their texts.
     """
 
     label: str
@@ -45,14 +45,14 @@ def even_axis(label: str, low: float, high: float) -> Axis:
 
 
 def spread(row: npt.NDArray[np.intp], begin: Floats, end: Floats, rows: int, edges: Floats) -> Floats:
-    """Return how much of the intervals lies between each two edges, a row for each of `rows`.
+    """Return the length of the intervals between each two neighbouring edges, for each of `rows`.
 
     Args:
-        row: of each interval.
-        begin: of each interval, within the edges.
-        end: of each interval, likewise.
-        rows: how many there are.
-        edges: at equal distances.
+        row: the row of each interval.
+        begin: the begin of each interval, within the edges.
+        end: the end of each interval, likewise.
+        rows: the number of rows.
+        edges: edges at equal distances.
     """
     return np.diff(_covered(row, begin, rows, edges) - _covered(row, end, rows, edges), axis=1)
 
@@ -71,7 +71,7 @@ def _covered(row: npt.NDArray[np.intp], places: Floats, rows: int, edges: Floats
 
 
 def tinted(parts: Sequence[tuple[Floats, tuple[int, int, int]]]) -> npt.NDArray[np.uint8]:
-    """Return colours: white where all parts are 0, the colour of a part where it is 1."""
+    """Mix colours: a pixel is white if all parts are 0, and has the colour of a part if that part is 1."""
     total = np.sum([part for part, _ in parts], axis=0)
     scale = np.maximum(total, 1)
     colours = np.zeros((*total.shape, 3))
@@ -83,7 +83,7 @@ def tinted(parts: Sequence[tuple[Floats, tuple[int, int, int]]]) -> npt.NDArray[
 
 
 def picture(colours: npt.NDArray[np.uint8], height: int, across: Axis, up: Axis) -> str:
-    """Return a matrix of colours as SVG, its first row at the top."""
+    """Return a matrix of colours as SVG. Its first row is at the top."""
     inner = WIDTH - LEFT - RIGHT
     stored = base64.b64encode(png(colours)).decode()
     shown = (
@@ -133,7 +133,7 @@ def bars(rows: Sequence[tuple[str, float]], colour: tuple[int, int, int]) -> str
 def png(colours: npt.NDArray[np.uint8]) -> bytes:
     """Return a matrix of colours (rows, columns, 3) as a PNG file."""
     height, width, _ = colours.shape
-    lines = np.zeros((height, 1 + 3 * width), np.uint8)  # each line begins with its filter: none
+    lines = np.zeros((height, 1 + 3 * width), np.uint8)  # each line begins with the number of its filter: 0 is none
     lines[:, 1:] = colours.reshape(height, -1)
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(lines.tobytes(), 6)), (b"IEND", b""))

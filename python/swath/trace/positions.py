@@ -1,4 +1,4 @@
-"""The offsets of reads and writes that go on where the last one ended, from the opens and seeks between them."""
+"""Computes offsets of reads and writes at the file position, from opens, seeks and lengths."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ Bools = npt.NDArray[np.bool_]
 
 
 def positions(group: Int64s, begins: Int64s, moves: Int64s, depth: Int64s) -> Int64s:
-    """Return where the file's position was before each call.
+    """Return the file position before each call.
 
     Args:
-        group: calls on one file by one process have the same number. Those of a group follow each other, in the order
+        group: calls on one file by one process have the same number. The calls of a group are adjacent, in the order
             of time.
-        begins: where a call puts the position (0 for an open, the result of a seek); UNKNOWN where a call puts it
-            somewhere, but nobody knows where; smaller where it only moves it.
-        moves: by how many bytes a call moves the position.
-        depth: 1 for an open, -1 for a close: while a file is open twice there are two positions, and none is known.
+        begins: the position that a call sets (0 for an open, the result of a seek); UNKNOWN if the position that it
+            sets is not known; less than UNKNOWN if it sets none.
+        moves: the number of bytes by which a call advances the position.
+        depth: 1 for an open, -1 for a close. While a file is open twice it has two positions, which are not known.
     """
     calls = np.arange(len(group))
     is_first = np.ones(len(group), bool)

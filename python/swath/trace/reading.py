@@ -27,11 +27,11 @@ class Event:
 
     Attributes:
         name: "read", "write", "open", "sync", …
-        category: who made it: "swath", "posix", "mpi-io".
-        began: seconds since 1970.
-        seconds: how long it took.
+        category: the interface that was called: "swath", "posix", "mpi-io".
+        began: its begin, in seconds since 1970.
+        seconds: its time.
         thread: the system's number of the thread.
-        arguments: what else is known; of operations see `operation`.
+        arguments: further facts; for operations see `operation`.
     """
 
     name: str
@@ -44,12 +44,12 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class TracedArray:
-    """An array that operations of a trace move elements of.
+    """An array whose elements operations of a trace move.
 
     Attributes:
         identity: the file, its format and the variable, as ranks compare them.
-        shape: of the array.
-        element_bytes: bytes of an element.
+        shape: the shape of the array.
+        element_bytes: the bytes of an element.
         form: its exact form, as `swath._core.Operation.parse_parts` takes it.
     """
 
@@ -61,13 +61,13 @@ class TracedArray:
 
 @dataclass(frozen=True, slots=True)
 class TracedOperation:
-    """An operation on an array, which any number of events carry out.
+    """An operation on an array. Any number of events can refer to it.
 
     Attributes:
         array: the key of the array.
-        words: what is done to which array, then an argument a line.
+        words: the action and its array, then an argument on each line.
         access: its exact bytes, as `swath._core.Operation.parse_parts` takes them.
-        share: of boxes and views: those of the rank that wrote the trace; else empty.
+        share: the boxes or views of the rank that wrote the trace; else empty.
     """
 
     array: str
@@ -81,17 +81,17 @@ class ProcessTrace:
     """The trace of one process.
 
     Attributes:
-        path: the file.
-        rank: of the process, among those that were started together.
-        version: of the format.
+        path: the path of the trace.
+        rank: the rank of the process in its job.
+        version: the version of the format.
         command: the words of the command line.
-        process: its number in the system.
-        began: seconds since 1970.
-        ended: the same, of its regular end; None where it was killed, or the trace was cut.
-        cut: why the trace has not everything; "" where it is complete.
-        arrays: by their keys.
-        operations: by their keys.
-        events: in the order in which they ended.
+        process: the process id.
+        began: its begin, in seconds since 1970.
+        ended: its regular end, likewise; None if it was killed, or the trace was cut.
+        cut: why the trace is not complete; "" if it is.
+        arrays: the arrays by their keys.
+        operations: the operations by their keys.
+        events: the events in the order of their ends.
     """
 
     path: str
@@ -116,7 +116,7 @@ def read_trace(path: str) -> list[ProcessTrace]:
     Raises:
         NotFoundError: there is no such file or folder.
         StoreError: the system refuses to read it.
-        FormatError: it holds no trace of Swath, or one of a version that this Swath does not read.
+        FormatError: it contains no trace of Swath, or one of a version that this Swath does not read.
     """
     found = [_process_trace(one) for one in _files_of(path)]
     return sorted(found, key=lambda one: (one.rank, one.began, one.path))
@@ -228,14 +228,14 @@ def is_operation(event: Event) -> bool:
 
 
 def operation(events: Sequence[tuple[ProcessTrace, Event]]) -> _core.Operation:
-    """Return the operation that the events tell of, exactly as it was carried out.
+    """Return the operation of the events, exactly as it was carried out.
 
     Args:
-        events: one of each rank that took part, in the order of the ranks, each with its trace. Of a distribution any
-            one is enough; of boxes and views each rank knows its own alone.
+        events: an event of each rank that took part, with its trace, in the order of the ranks. For a distribution one
+            event is enough. For boxes and views each rank has recorded only its own.
 
     Raises:
-        FormatError: the events are not those of one operation.
+        FormatError: the events belong to different operations.
     """
     trace, event = events[0]
     try:

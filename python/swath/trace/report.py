@@ -1,4 +1,4 @@
-"""What a run did with files as one page for a browser: tables and pictures, no other file, no network."""
+"""The report of a run as one HTML page with tables and pictures, which needs no other file and no network."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from swath.trace.pictures import (
 )
 
 COLUMNS = 300
-"""Of pictures over time."""
+"""The number of columns of pictures over time."""
 ROWS_MAX = 96
 DURATION_ROWS = 60
 FILES_SHOWN = 4
 ROW_SHOWN_MAX = 40
 FAINT = 0.25
-"""How dark is what is hardly there."""
+"""The darkness of the smallest count that is not 0."""
 SEEN_MIN = 1e-6
-"""Less of it is rounding."""
+"""A smaller value is a rounding error."""
 WAYS = (("read", READ_COLOUR), ("write", WRITE_COLOUR), ("", OTHER_COLOUR))
 STYLE = """
 body{font:14px/1.45 system-ui,sans-serif;max-width:960px;margin:24px auto;padding:0 12px;color:#222;background:#fff}
@@ -50,11 +50,11 @@ th:first-child,td:first-child{text-align:left;word-break:break-all}h2{margin:28p
 
 @dataclass(frozen=True)
 class Times:
-    """The time that pictures show.
+    """The time axis of pictures.
 
     Attributes:
-        edges: of the columns, seconds since the begin of the log.
-        axis: to print.
+        edges: the edges of the columns, in seconds since the begin of the log.
+        axis: the axis to draw.
     """
 
     edges: npt.NDArray[np.float64]
@@ -71,8 +71,8 @@ def html_report(log: Log, found: Characteristics) -> str:
     """Return the page.
 
     Args:
-        log: of the run.
-        found: from `swath.trace.characteristics.characterise`.
+        log: the log of the run.
+        found: the result of `swath.trace.characteristics.characterise`.
     """
     name = _said(os.path.basename(os.path.abspath(found.path)))
     parts = [f"<h1>{name}</h1>", *_head(found), *_operations(found)]
@@ -176,7 +176,7 @@ def _durations(log: Log, times: Times) -> str:
 
 
 def _darkened(counts: npt.NDArray[np.float64] | npt.NDArray[np.intp]) -> npt.NDArray[np.float64]:
-    """Return numbers from 0 to 1: what is there at all is seen, the most is 1."""
+    """Return the darkness of counts, from 0 to 1: each count above 0 is visible, and the largest is 1."""
     most = float(counts.max(initial=0))
     if most <= 0:
         return np.zeros(counts.shape)
@@ -207,7 +207,7 @@ def _heat_map(log: Log, requests: Requests, times: Times) -> str:
         mine = requests.take(np.isin(requests.kind, log.kinds_where(way)))
         begin = mine.offset.astype(float)
         moved = spread(times.column(mine.began), begin, begin + mine.length, COLUMNS, edges)
-        parts.append((_darkened(np.where(moved > 0.5, moved, 0).T[::-1]), colour))  # halves are rounding
+        parts.append((_darkened(np.where(moved > 0.5, moved, 0).T[::-1]), colour))  # drops rounding errors
     unit, size = next((name, size) for name, size in UNITS if end >= size)
     return picture(tinted(parts), 220, times.axis, even_axis(f"offset, {unit}", 0, end / size))
 

@@ -1,4 +1,4 @@
-"""Sums of requests, in the form of counters: so tables are made of both alike. Pure."""
+"""Sums of requests in the form of counters, so that tables can be made from both. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from swath.trace.log import SIZE_BOUNDS, TOTAL, UNKNOWN, Log, Requests
 
 
 def all_totals(log: Log) -> npt.NDArray[np.void]:
-    """Return the counters of a log, and the sums of its requests in layers that have none."""
+    """Return the counters of a log, and the sums of its requests in layers without counters."""
     layers = np.array([kind.layer for kind in log.kinds], object)
     counted = log.counted_layers
     if not counted:
@@ -43,14 +43,14 @@ def totals_of(log: Log, requests: Requests) -> npt.NDArray[np.void]:
 
 
 def keys(log: Log, requests: Requests) -> npt.NDArray[np.int64]:
-    """Return a number for each kind, file and rank."""
+    """Return a number for each request, which encodes its kind, file and rank."""
     ranks = int(requests.rank.max()) + 2
     key = requests.kind.astype(np.int64) * (len(log.files) + 1) + requests.file + 1
     return key * ranks + requests.rank + 1
 
 
 def grouped(log: Log, requests: Requests) -> npt.NDArray[np.intp]:
-    """Return the order in which requests of one kind, file and rank follow each other, by time."""
+    """Return the order by kind, file and rank, and then by time."""
     key = keys(log, requests)
     if (requests.began[1:] >= requests.began[:-1]).all():
         return np.argsort(key, kind="stable")
@@ -61,7 +61,7 @@ def grouped(log: Log, requests: Requests) -> npt.NDArray[np.intp]:
 def _sequences(
     requests: Requests, order: npt.NDArray[np.intp], key: npt.NDArray[np.int64], first: npt.NDArray[np.intp]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return how many requests lie behind the one before, and how many right behind it."""
+    """Return how many requests lie behind the previous one, and how many right behind it."""
     offset = requests.offset[order]
     end = offset + requests.length[order]
     is_next = np.zeros(len(key), bool)

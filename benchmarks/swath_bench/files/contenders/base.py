@@ -13,7 +13,7 @@ class Contender:
     """One library, or tool. Each case that it takes part in is a method of that name (`cases.Case.work`).
 
     Attributes:
-        modules: what must be installed.
+        modules: the modules that must be installed.
         suffix: suffix of the source that it reads.
         syncs: whether its targets are on the medium when its methods return; otherwise the files are synced then.
         hints: notes on its settings, if they matter.

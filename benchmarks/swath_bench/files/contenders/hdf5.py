@@ -1,4 +1,4 @@
-"""h5py: of a process alone, and with HDF5 that does MPI-IO."""
+"""h5py: on one process, and with an HDF5 that uses MPI-IO."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class H5py(Slicing):
         return values
 
     def columns(self, job: Job) -> Values:
-        """Independently."""
+        """Read columns by independent I/O."""
         return self.sliced(job)
 
     def transpose(self, job: Job) -> None:

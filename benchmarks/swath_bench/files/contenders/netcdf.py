@@ -30,7 +30,7 @@ class NetCDF4(Slicing):
         return values
 
     def columns(self, job: Job) -> Values:
-        """Independently."""
+        """Read columns by independent I/O."""
         return self.sliced(job)
 
     def transpose(self, job: Job) -> None:

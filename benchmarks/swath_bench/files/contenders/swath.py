@@ -15,7 +15,7 @@ DEFLATE = ["shuffle", {"name": "zlib", "configuration": {"level": DEFLATE_LEVEL}
 
 
 class Swath(Slicing):
-    """As its documents say."""
+    """Swath, used as its documentation says."""
 
     syncs = True
     hints = "defaults; xarray's engine where files are opened"

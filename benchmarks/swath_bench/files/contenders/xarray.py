@@ -36,17 +36,17 @@ class Xarray(Slicing):
         return values
 
     def transpose(self, job: Job) -> None:
-        """In memory."""
+        """The whole array is in memory."""
         with self._opened(job) as data:
             self._write(job, data.transpose("y", "x", "time"), {})
 
     def rechunk(self, job: Job) -> None:
-        """In memory."""
+        """The whole array is in memory."""
         with self._opened(job) as data:
             self._write(job, data, {"chunksizes": job.sizes.series_chunks})
 
     def rechunk_deflated(self, job: Job) -> None:
-        """In memory."""
+        """The whole array is in memory."""
         coded = {"zlib": True, "complevel": DEFLATE_LEVEL, "shuffle": True}
         with self._opened(job) as data:
             self._write(job, data, {"chunksizes": job.sizes.series_chunks, **coded})

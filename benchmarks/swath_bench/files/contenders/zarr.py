@@ -10,7 +10,7 @@ from swath_bench.files.sources import zarr_deflate
 
 
 class Zarr(Slicing):
-    """With its defaults; what is deflate with shuffle elsewhere is Blosc's zlib with shuffle."""
+    """zarr-python with its defaults. In place of deflate with shuffle it uses Blosc's zlib with shuffle."""
 
     modules = ("zarr",)
     suffix = ".zarr"
@@ -24,7 +24,7 @@ class Zarr(Slicing):
         return values  # type: ignore[no-any-return]
 
     def columns(self, job: Job) -> Values:
-        """Independently."""
+        """Read columns by independent I/O."""
         return self.sliced(job)
 
     def transpose(self, job: Job) -> None:

@@ -1,10 +1,10 @@
-// The memory of this process at its most, as Linux tells it: VmHWM of /proc/self/status.
+// The peak memory of this process in Linux: VmHWM of /proc/self/status.
 #pragma once
 
 #include <stdint.h>
 
-// Counts from now on; returns what there is now, bytes.
+// Starts the measurement of the peak; returns the memory now, in bytes.
 int64_t begin_peak(void);
 
-// The most there was since then; 0: the kernel does not tell.
+// The peak since then; 0 if the kernel does not tell.
 int64_t peak_bytes(void);

@@ -1,9 +1,9 @@
-// One measurement of a program of MPI-IO: opens a file, makes types, sets a view, reads or writes; so often; checked.
+// One measurement of an MPI-IO program: opens a file, makes types, sets a view, reads or writes; repeats, and checks.
 //
 //   mpiexec -n RANKS move PATTERN collective|independent read|write BYTES REPETITIONS FILE FLOOR_FILE ANSWER
 //
-// FILE and FLOOR_FILE are made, or filled anew, before anything is timed. ANSWER is given a line of JSON for each
-// repetition and one of the job. Exit status 1, and what is wrong on standard error, where data is.
+// FILE and FLOOR_FILE are created, or filled again, before the timing. ANSWER gets a line of JSON for each repetition,
+// and one for the job. If data is wrong, the exit status is 1, and standard error has the reason.
 #include <fcntl.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -64,11 +64,11 @@ static void move_plainly(int fd, int writes, void* memory, int64_t bytes, int64_
   }
 }
 
-// ---- data, and whether it is right
+// ---- data and its check
 // -----------------------------------------------------------------------------------
 
-// All elements carry stamp 0 then. By requests of 512 KiB: of larger ones Linux keeps larger folios, and each small
-// write to these takes longer, whoever writes.
+// All elements then carry stamp 0. Requests have 512 KiB: for larger ones Linux keeps larger folios, and small writes
+// to these take longer.
 static void fill(const char* path, int64_t elements) {
   const int fd = open(path, O_RDWR | O_CREAT, 0600);
   if (fd < 0) fail("the file cannot be opened");
@@ -107,8 +107,8 @@ static void check_one(void* context, int64_t file_element, int64_t memory_elemen
   checked->seen++;
 }
 
-// What this rank moved is there; who moved nothing of an element has not changed it: of memory this rank says so, of
-// the file rank 0. Collective.
+// Checks that moved elements are right and all others unchanged: each rank in its memory, rank 0 in the file.
+// Collective.
 static void check(const Run* run) {
   Checked checked = {run, run->memory, 0, 0, 1};
   int64_t changed = 0, moved = 0;
@@ -141,7 +141,7 @@ static void check(const Run* run) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
-// ---- moving it
+// ---- transfers
 // ---------------------------------------------------------------------------------------------------------
 
 static void move_once(const Run* run, MPI_File file, const Types* types, int64_t call) {
@@ -162,7 +162,7 @@ static void move_once(const Run* run, MPI_File file, const Types* types, int64_t
   if (bytes != run->job.elements / run->job.calls * ELEMENT_BYTES) fail("the status tells another number of bytes");
 }
 
-// From the first rank's start to the last rank's end. Collective.
+// The seconds from the first rank's start to the last rank's end. Collective.
 static double span(double start, double end) {
   double first, last;
   MPI_Allreduce(&start, &first, 1, MPI_DOUBLE, MPI_MIN, MPI_COMM_WORLD);
@@ -170,7 +170,7 @@ static double span(double start, double end) {
   return last - first;
 }
 
-// One contiguous transfer of as many bytes by each rank, by the system call.
+// One contiguous transfer of as many bytes by each rank, with a system call.
 static double measure_floor(const Run* run) {
   const int fd = open(run->floor_path, O_RDWR);
   if (fd < 0) fail("the file for the floor cannot be opened");
@@ -223,7 +223,7 @@ static Measured measure(Run* run, MPI_File file, int64_t baseline) {
   return measured;
 }
 
-// Of all ranks together. Collective.
+// The sum over all ranks. Collective.
 static int64_t sum_of(int64_t mine) {
   int64_t all = 0;
   MPI_Allreduce(&mine, &all, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);

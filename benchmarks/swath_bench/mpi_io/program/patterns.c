@@ -62,14 +62,14 @@ static int64_t side_of(const Job* job) {
   return side;
 }
 
-// The part of `points` that is `index`th of `parts`: the first ones have one more where it does not come out even.
+// Part `index` of `parts` of the `points`: the first parts have one more if the division leaves a rest.
 static void part_of(int64_t points, int64_t parts, int64_t index, int* low, int* size) {
   const int64_t more = points % parts;
   *size = (int)(points / parts + (index < more));
   *low = (int)(index * (points / parts) + lowest(index, more));
 }
 
-// Where the cell is, x first, and how large.
+// The position of the cell, x first, and its size.
 static void bt_cell(const Job* job, int64_t cell, int low[3], int size[3]) {
   const int64_t side = side_of(job);
   const int64_t place[3] = {(job->rank % side + cell) % side, (job->rank / side - cell + side) % side, cell};
@@ -161,7 +161,7 @@ static void each_btio(const Job* job, Visit visit, void* context) {
 
 enum { PNETCDF_HEADER_ELEMENTS = 64 };
 
-// A cube, or nearly, and the ranks on a grid of its last two dimensions.
+// A cube, or nearly one; the ranks form a grid over its last two dimensions.
 static void plan_cube(Job* job) {
   int64_t side = 16;
   while (8 * side * side * side * ELEMENT_BYTES <= job->bytes) side *= 2;
@@ -215,8 +215,7 @@ static void each_vara(const Job* job, Visit visit, void* context) {
   }
 }
 
-// Pieces of 1 to 16 elements, as a generator of numbers says, dealt to the ranks in turn; each has as many bytes as it
-// happens to.
+// Pieces of 1 to 16 random elements, dealt to the ranks in turn. So ranks have different numbers of bytes.
 typedef void (*Piece)(void* context, int64_t first, int length);
 
 static void each_piece(const Job* job, Piece piece, void* context) {
@@ -291,7 +290,7 @@ static void each_varn(const Job* job, Visit visit, void* context) {
   each_piece(job, visit_piece, &visiting);
 }
 
-// ---- HDF5: hyperslabs, a vector a dimension, each moved to its start and as large as the dimension
+// ---- HDF5: hyperslabs: a vector type for each dimension, at its start, with the extent of the dimension
 // -------------------
 
 typedef struct {
@@ -318,7 +317,7 @@ static MPI_Datatype hyperslab_type(int dimensions, const int64_t* sizes, const H
   return committed(type);
 }
 
-// Every row of a plane is of one rank; of a row it takes pairs of elements, and leaves pairs.
+// Every row of a plane belongs to one rank, which takes every second pair of elements.
 static void hyperslabs_of(const Job* job, Hyperslab slabs[3]) {
   slabs[0] = (Hyperslab){0, 1, (int)job->sizes[0], 1};
   slabs[1] = (Hyperslab){job->rank, job->ranks, (int)((job->sizes[1] - job->rank + job->ranks - 1) / job->ranks), 1};
@@ -350,7 +349,7 @@ static void each_hyperslab(const Job* job, Visit visit, void* context) {
   }
 }
 
-// One column of a table of 32, which all ranks move together, each some rows of it.
+// One of 32 columns of a table. All ranks move it together, each some rows.
 enum { COLUMNS = 32, COLUMN = 5 };
 
 static void plan_column(Job* job) {
@@ -395,12 +394,12 @@ static void each_gaps(const Job* job, Visit visit, void* context) {
   for (int64_t i = 0; i < job->elements; ++i) visit(context, job->rank * job->elements + i, 2 * i);
 }
 
-// ---- as IOR: transfers of one size, of a rank behind each other (segments) or the ranks' in turn
+// ---- IOR: transfers of one size; a rank's transfers are contiguous (segments), or ranks take turns
 // ---------------------
 
 enum { TRANSFER = 1 << 20, STRIDED = 1 << 16, IN_VIEW = 1 << 14, SMALL = 1 << 12, SMALL_CALLS = 2000 };
 
-// `step`: how many transfers of the file there are from one of this rank to its next.
+// `step`: the distance in the file between two transfers of this rank, in transfers.
 static void plan_transfers(Job* job, int64_t transfer_bytes, int64_t transfers, int64_t first, int64_t step) {
   job->calls = transfers;
   job->elements = job->memory_elements = transfers * transfer_bytes / ELEMENT_BYTES;
@@ -424,7 +423,7 @@ static void plan_small(Job* job) { plan_transfers(job, SMALL, SMALL_CALLS, job->
 
 static void plan_strided(Job* job) { plan_transfers(job, STRIDED, transfers_of(job, STRIDED), job->rank, job->ranks); }
 
-// Calls of one size, the ranks' in turn.
+// Calls of one size; ranks take turns in the file.
 static void plan_calls(Job* job, int64_t bytes) {
   plan_transfers(job, bytes, transfers_of(job, bytes), job->rank, job->ranks);
 }
@@ -448,7 +447,7 @@ static void each_transfer(const Job* job, Visit visit, void* context) {
   }
 }
 
-// The same by one call, that sees its blocks of 16 KiB through a view.
+// The same by one call, with a view of blocks of 16 KiB.
 static void plan_blocks(Job* job) {
   const int64_t block = IN_VIEW / ELEMENT_BYTES;
   plan_one_call(job, transfers_of(job, IN_VIEW) * block);

@@ -1,5 +1,5 @@
-// What programs and libraries read and write by MPI-IO: the types that they make, and, by plain loops, which element of
-// the file is which element of memory. All elements are of 8 bytes.
+// Access patterns of programs and libraries with MPI-IO: their datatypes, and, by plain loops, the element in memory
+// for each element of the file. All elements have 8 bytes.
 #pragma once
 
 #include <mpi.h>
@@ -7,7 +7,7 @@
 
 enum { ELEMENT_BYTES = 8 };
 
-// What a rank does with a file in one repetition.
+// The access of a rank to a file in one repetition.
 typedef struct {
   int rank, ranks;
   int64_t bytes;            // asked for: of the file, or of what is moved of it
@@ -33,13 +33,13 @@ typedef void (*Visit)(void* context, int64_t file_element, int64_t memory_elemen
 
 typedef struct {
   const char* name;
-  // Says of `rank`, `ranks` and `bytes` all the rest of the job; no calls: not for so many ranks.
+  // Computes the other members of the job from `rank`, `ranks` and `bytes`; no calls if it cannot have so many ranks.
   void (*plan)(Job* job);
-  // As the program or the library makes them; committed. Collective.
+  // Makes and commits the datatypes as the program or the library does. Collective.
   void (*make_types)(const Job* job, Types* types);
-  // Every element that this rank moves, by all calls, once.
+  // Visits every element that all calls of this rank move, once.
   void (*each)(const Job* job, Visit visit, void* context);
 } Pattern;
 
-// Null: there is none of that name.
+// Returns null if there is none of that name.
 const Pattern* find_pattern(const char* name);

@@ -1,4 +1,4 @@
-"""Chunk shapes by dynamic-chunks: of a target size, with as many chunks along one dimension as along any other."""
+"""Chunk shapes by dynamic-chunks: with a target size, and equal numbers of chunks along all dimensions."""
 
 from __future__ import annotations
 

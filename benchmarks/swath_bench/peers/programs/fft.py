@@ -30,7 +30,7 @@ def dask_fft(request: dict[str, Any]) -> None:
         source = da.from_zarr(request["source"])
         across = da.fft.fft(source.rechunk((rows, lines[0])), axis=0)
         along = da.fft.fft(across.rechunk((lines[1], columns)), axis=1)
-        # Zarr's chunks must be alike; the last block may be shorter.
+        # Zarr's chunks must have equal shapes; the last block may be shorter.
         along.to_zarr(request["target"], compressors=None)
 
     with dask.config.set(scheduler="threads", num_workers=workers):

@@ -58,7 +58,7 @@ class RawFile(Store):
 
 
 class OmpioContender(Contender):
-    """Independent or collective; the view is set when the file is opened, and not timed."""
+    """OMPIO with independent or collective calls. The view is set when the file is opened, and not timed."""
 
     def __init__(self, name: str, store: Store, hints: dict[str, str]) -> None:
         super().__init__(name, store, [MPI.COMM_WORLD.rank])

@@ -126,7 +126,7 @@ def forget(fd: int) -> None:
 
 
 def selection_of(told: Sequence[int | list[int]]) -> Selection:
-    """From JSON."""
+    """Return a selection from its JSON."""
     return tuple(part if isinstance(part, int) else slice(*part) for part in told)
 
 

@@ -112,7 +112,7 @@ class Store:
     Attributes:
         path: path of the file, or of the folder.
         stamp: stamp of the regions.
-        unsynced: whether anything was written since the last sync.
+        unsynced: whether there were writes since the last sync.
     """
 
     def __init__(self, path: str) -> None:
@@ -210,7 +210,7 @@ class Turn:
 
     @property
     def active(self) -> bool:
-        """Whether it is still measured here."""
+        """Whether the contender is still measured here."""
         return self.refused is None and self.skipped is None
 
     def to_dict(self) -> dict[str, Any]:
@@ -467,7 +467,7 @@ def _check_equal(found: Values, expected: Values, first_row: int, where: str) ->
 
 
 def _seconds_to(mark: int, of_ranks: tuple[tuple[float, ...], ...]) -> float:
-    """From the first rank's start to the last rank's `mark`."""
+    """Return the seconds from the first rank's start to the last rank's `mark`."""
     return max(marks[mark] for marks in of_ranks) - min(marks[0] for marks in of_ranks)
 
 

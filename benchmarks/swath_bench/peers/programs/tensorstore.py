@@ -61,7 +61,7 @@ def copy_tuned(job: Job) -> dict[str, Any]:
 
 
 class TensorStoreFolder(Store):
-    """Chunks of whole rows; or those that the library chooses. Both are not compressed."""
+    """TensorStore with chunks of whole rows, or with the chunks that it chooses; both without compression."""
 
     def __init__(self, path: str, *, defaults: bool, sync: bool) -> None:
         super().__init__(f"{path}/")

@@ -58,7 +58,7 @@ def copy_tuned(job: Job) -> dict[str, Any]:
 
 
 class ZarrFolder(Store):
-    """Chunks of whole rows, not compressed; or those that the library chooses."""
+    """zarr-python with uncompressed chunks of whole rows, or with the chunks that it chooses."""
 
     def __init__(self, path: str, *, defaults: bool) -> None:
         super().__init__(path)

@@ -1,4 +1,4 @@
-/* A CYCLIC(1) read of all ranks, again and again: the seconds of each, as cyclic_read.py measures them from Python.
+/* Repeats a CYCLIC(1) read of all ranks, and prints the seconds of each, as cyclic_read.py does in Python.
  *   cyclic_read PATH REPETITIONS      PATH: a .npy file of doubles; element i holds i */
 #include <mpi.h>
 #include <stdio.h>

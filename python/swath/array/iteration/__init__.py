@@ -1,1 +1,1 @@
-"""Loops over an array that read ahead of the program and write behind it."""
+"""Loops over an array that prefetch reads and write asynchronously."""

@@ -1,4 +1,4 @@
-"""Loops over open arrays: which selection each step reads, and which rank reads it."""
+"""Loops over open arrays: the selection and the rank of each step."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ Values = np.ndarray[Any, np.dtype[Any]]
 
 
 class Settings(NamedTuple):
-    """How a loop goes.
+    """The settings of a loop.
 
     Attributes:
         prefetch: see `Array.blocks`.
         memory: see `Array.blocks`.
         order: see `Array.blocks`.
-        decode: makes of stored values what the program gets.
-        decoded_bytes: that it takes besides, an element.
+        decode: converts stored values to those that the program gets.
+        decoded_bytes: the additional memory of decoded values, in bytes per element.
     """
 
     prefetch: Any
@@ -43,7 +43,7 @@ class Settings(NamedTuple):
 
 
 class SharedLoop:
-    """A loop over an array, or a writer's block, that all its ranks go through together. Collective to make."""
+    """A loop over an array, or a writer's block, in which all ranks take part. The constructor is collective."""
 
     def __init__(self, array: Any) -> None:
         self._array = array
@@ -53,11 +53,11 @@ class SharedLoop:
         note_of_ranks(array)
 
     def compare(self, numbers: Sequence[float], *, is_waited_for: bool) -> Any:
-        """Begin to compare numbers, at this step on all ranks."""
+        """Start a comparison of numbers of all ranks, at this step."""
         return self._array._core.start_comparing(self.number, "compare steps of", numbers, is_waited_for)
 
     def carry_out_begun(self) -> None:
-        """Carry out deferred operations that other ranks wait for, where no thread does it."""
+        """Carry out started operations that other ranks wait for, if no thread does so."""
         if not self._array._core.ranks_allow_background and self._made_in == _core.fork_generation():
             self._array._core.finish_started(is_alone=False)
 
@@ -66,7 +66,7 @@ class SharedLoop:
         self._array._core.start_comparing(self.number, "end the writer of", (), is_waited_for=True).wait()
 
     def leave(self, text: str) -> None:
-        """Tell the other ranks that this one leaves the loop. A forked child is no rank, and tells nothing."""
+        """Tell the other ranks that this one leaves the loop. A forked child is not a rank, and sends nothing."""
         if self._made_in == _core.fork_generation():
             self._array._core.leave_loop(self.number, text)
 
@@ -98,7 +98,7 @@ def blocks(array: Any, block: Any, settings: Settings) -> Loop[tuple[Box, Values
 
 
 def iterate(array: Any, distribution: Distribution | None, axis: int, settings: Settings) -> Loop[Values]:
-    """Return the loop of `Array.iterate`. Raises errors of its arguments on all ranks alike."""
+    """Return the loop of `Array.iterate`. Errors of its arguments are raised on all ranks."""
     ranks = array._ranks
 
     def prepare() -> tuple[int | None, Sequence[Any], Shape, int]:
@@ -149,7 +149,7 @@ def iterate(array: Any, distribution: Distribution | None, axis: int, settings: 
 
 
 def writer(array: Any, behind: Any, memory: Any) -> Writer:
-    """Return what `Array.writer` returns. Raises errors of its arguments on all ranks alike."""
+    """Return the writer of `Array.writer`. Errors of its arguments are raised on all ranks."""
     ranks = array._ranks
 
     def prepare() -> tuple[int, int | None]:
@@ -162,7 +162,7 @@ def writer(array: Any, behind: Any, memory: Any) -> Writer:
     made = Writer(array, budget, asked, _totals(array), together)
     if together is not None:
         array._stored.shared_loops.add(made)
-        if not array._core.ranks_allow_background:  # a rank that waited for room would wait for others that go on
+        if not array._core.ranks_allow_background:  # a rank that waits for memory would wait for ranks that do not
             made.never("off: MPI serves one thread: nothing goes on in the background")
     return made
 
@@ -175,7 +175,7 @@ def axes_in(array: Any, order: str) -> tuple[int, ...]:
         layout = array._description.layout
         if isinstance(layout, StridedLayout):
             return tuple(sorted(ascending, key=lambda d: -abs(layout.strides[d])))
-        return ascending  # of chunks: in C order of their grid, whatever the order inside of one
+        return ascending  # chunks follow in C order of their grid, for any order inside a chunk
     if order not in ("C", "F"):
         raise ArgumentError(f'blocks: order: expected "C", "F" or "fast", not {order!r}')
     return ascending if order == "C" else ascending[::-1]
@@ -200,7 +200,7 @@ def _depth_max(array: Any, elements: int, settings: Settings) -> int:
 
 
 def _totals(array: Any) -> Callable[[OperationCounts], None]:
-    """Return a function that adds up the counters of a loop's steps as those of the array."""
+    """Return a function that sums the counters of a loop's steps, and sets them as those of the array."""
     totals = Totals()
 
     def add(counts: OperationCounts) -> None:

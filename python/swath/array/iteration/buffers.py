@@ -1,4 +1,4 @@
-"""Buffers of a loop's steps. A buffer is used again when the program holds neither it nor a view of it."""
+"""Buffers of a loop's steps. A buffer is reused when the program has no reference to it or to a view of it."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from swath.space import Shape
 
 Values = np.ndarray[Any, np.dtype[Any]]
 KEPT_MAX = 3
-"""The step in use, the one before it, and one that is free."""
+"""The number of kept buffers: of the step in use, the previous step, and a free one."""
 
 
 class Buffers:
-    """The arrays of the latest steps. One is free when nobody else has it, or a view of it, any more.
+    """The arrays of the latest steps. An array is free when no one else has a reference to it or to a view of it.
 
-    New memory costs a fault for each page, which the reading thread takes while the program computes in another one.
+    New memory would cost a page fault for each page, in the thread that reads while the program computes.
     """
 
     def __init__(self, dtype: np.dtype[Any]) -> None:
         self._dtype = dtype
-        # Without a lock around the interpreter a count of references tells nothing.
+        # In a Python without GIL, a count of references is not reliable.
         self._works = getattr(sys, "_is_gil_enabled", lambda: True)() and not dtype.hasobject
         self._kept: list[Values] = []
 
     def give(self, values: Any) -> None:
-        """Remember an array that is now given to the program."""
+        """Remember an array that the program gets now."""
         if self._works and type(values) is np.ndarray and values.ndim > 0 and values.flags.owndata:
             self._kept.append(values)
             del self._kept[:-KEPT_MAX]
 
     def take(self, shape: Shape) -> Values | None:
-        """Return a C-ordered array of that shape that nobody has, with anything in it; None where there is none.
+        """Return a free C-ordered array of that shape, with any contents; None if there is none.
 
-        Then those that nobody has are given up: whoever makes one of another shape needs their memory.
+        In that case all free arrays are dropped, because the caller needs memory for an array of another shape.
         """
         free = [i for i in range(len(self._kept)) if _references(self._kept, i) == _ALONE]
         for i in free:
@@ -47,7 +47,7 @@ class Buffers:
         return None
 
     def _is_as_made(self, values: Values, shape: Shape) -> bool:
-        """Return whether the array still has the shape and flags of a new one: the program may have changed them."""
+        """Return whether the array still has the shape and flags of a new one, which the program may have changed."""
         flags = values.flags
         is_same = values.shape == shape and values.dtype == self._dtype
         return is_same and flags.c_contiguous and flags.writeable and weakref.getweakrefcount(values) == 0

@@ -1,9 +1,9 @@
-"""How far a loop reads ahead, from what its steps took. Pure: ranks that agree on what was measured decide the same.
+"""Decides how far a loop reads ahead, from the times of its steps. Pure: equal measurements give equal decisions.
 
 The model is that of application-controlled prefetching (Patterson and others, *Informed Prefetching and Caching*, 1995,
-section 3): a step without it takes computing + reading, one with it the larger of both; more than is needed to keep the
-device busy hides nothing more. What the model says is tried for some steps, and kept where it is true: reading may take
-the processor that the program computes with.
+section 3). A step without prefetching takes computing + reading; a step with it takes the larger of both. More depth
+than is needed to keep the device busy hides nothing more. A decision of the model is tried for some steps, and kept
+only if it is faster: reading may use the processor on which the program computes.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import math
 from collections.abc import Sequence
 
 HANDING_OVER_SECONDS = 60e-6
-"""Seconds that it costs to have a step read by another thread."""
+"""The cost of reading a step in another thread, in seconds."""
 PAYS = 0.03
-"""The least part of a step's time that reading ahead must hide, else it is not worth it."""
+"""Reading ahead pays only if it hides at least this part of a step's time."""
 NOISE = 0.1
 """Noise: the relative difference between the times of equal steps."""
 CPU_BYTES_A_SECOND = 400e6
-"""What is read faster comes from memory, and takes a core to read: it may disturb the computing."""
+"""Faster reads come from memory and use a core: they may slow down the computing."""
 FORGETS = 0.25
 """Weight of the latest step in the running means."""
 DEPTH_FIRST = 2
@@ -28,15 +28,15 @@ DEPTH_MAX = 8
 
 @dataclasses.dataclass(frozen=True)
 class Measured:
-    """What steps took, in seconds of one step on average.
+    """The mean times of a step, in seconds.
 
     Attributes:
-        steps: how many were measured.
-        computing: between two calls for the next step.
-        reading: the operation itself.
-        asking: in the call for the next step: waiting for it, and all that the loop does.
-        waiting: for the operation.
-        nbytes: of a step.
+        steps: the number of measured steps.
+        computing: the time between two calls for the next step.
+        reading: the time of the operation itself.
+        asking: the time of the call for the next step: waiting, and the work of the loop.
+        waiting: the time of waiting for the operation.
+        nbytes: the bytes of a step.
     """
 
     steps: int = 0
@@ -48,7 +48,7 @@ class Measured:
 
     @property
     def wall(self) -> float:
-        """Return how long a step took."""
+        """Return the time of a step."""
         return self.computing + self.asking
 
     def with_step(self, seconds: tuple[float, ...], nbytes: int) -> Measured:
@@ -60,23 +60,23 @@ class Measured:
         return Measured(self.steps + 1, computing, reading, asking, waiting, max(self.nbytes, nbytes))
 
     def numbers(self) -> list[float]:
-        """Return what ranks compare: of each number the largest counts, of steps the fewest."""
+        """Return the numbers that ranks compare. The largest counts, but of `steps` the smallest."""
         return [-self.steps, self.computing, self.reading, self.asking, self.waiting, self.nbytes]
 
     @staticmethod
     def of_numbers(numbers: Sequence[float]) -> Measured:
-        """Return what counts for ranks that go on together: the slowest of each."""
+        """Return the measurements of the slowest ranks, from the compared numbers."""
         steps, computing, reading, asking, waiting, nbytes = numbers
         return Measured(int(-steps), computing, reading, asking, waiting, int(nbytes))
 
 
 @dataclasses.dataclass(frozen=True)
 class Measurements:
-    """What steps took that were read ahead, and what those took that were not.
+    """The times of steps that were read ahead, and of those that were not.
 
     Attributes:
-        ahead: the former.
-        without: the latter.
+        ahead: steps that were read ahead.
+        without: steps that were not.
     """
 
     ahead: Measured = dataclasses.field(default_factory=Measured)
@@ -89,7 +89,7 @@ class Measurements:
         return dataclasses.replace(self, without=self.without.with_step(seconds, nbytes))
 
     def before_trial(self, *, is_ahead: bool) -> Measurements:
-        """Return them as they are before it is tried how long steps take that are read ahead, or are not."""
+        """Return the measurements for the begin of a trial, with or without reading ahead."""
         return dataclasses.replace(self, **{"ahead" if is_ahead else "without": Measured()})
 
     def numbers(self) -> list[float]:
@@ -105,29 +105,29 @@ class Measurements:
 
 @dataclasses.dataclass(frozen=True)
 class Decision:
-    """How many steps are read ahead from now on, and why, in words."""
+    """The number of steps to read ahead from now on, and the reason in words."""
 
     depth: int
     reason: str
     is_trial: bool = False
-    """Whether this depth is a trial, to measure the steps; the next decision comes soon."""
+    """Whether this depth is a trial: its steps are measured, and the next decision follows soon."""
 
 
 def depth_of_memory(memory: int, step_bytes: int) -> int:
-    """Return how many steps may be read ahead: beside the one that the program has, and the one before, which it holds.
+    """Return how many steps may be read ahead, besides the step in use and the previous one, which the program holds.
 
-    It is -1 where the two alone take more than `memory`.
+    It is -1 if these two alone need more than `memory`.
     """
     return max(memory // max(step_bytes, 1) - 2, -1) if step_bytes else DEPTH_MAX
 
 
 def fixed(prefetch: int) -> Decision:
-    """Return what was asked for."""
+    """Return the decision for a requested depth."""
     return Decision(prefetch, f"prefetch={prefetch} was asked for")
 
 
 def first_decision(depth_max: int) -> Decision:
-    """Return how a loop begins, before anything is measured."""
+    """Return the decision at the begin of a loop, before any measurement."""
     if depth_max < 1:
         return Decision(0, "off: the memory holds no step beside the one in use and the one before it")
     return Decision(0, "off: nothing is measured yet")
@@ -137,10 +137,10 @@ def decide(depth_max: int, measured: Measurements, *, depth: int, is_long_ago: b
     """Return how far to read ahead, from the steps measured with reading ahead and without it.
 
     Args:
-        depth_max: as far as the memory goes.
-        measured: by all ranks.
-        depth: how far it is read ahead now.
-        is_long_ago: that the other way was tried last.
+        depth_max: the largest depth for which the memory suffices.
+        measured: the measurements of all ranks.
+        depth: the current depth.
+        is_long_ago: whether the last trial of the alternative was long ago.
     """
     ahead, without = measured.ahead, measured.without
     latest = ahead if depth > 0 else without
@@ -156,7 +156,7 @@ def decide(depth_max: int, measured: Measurements, *, depth: int, is_long_ago: b
     if shorter - HANDING_OVER_SECONDS < PAYS * longer:
         little = "reading to hide" if reading < computing else "computing to hide it behind"
         return Decision(0, f"off: {each}: there is too little {little}")
-    # One step suffices for what takes the same every time; who is late now and then needs some in store.
+    # One step ahead suffices if all reads take the same time. If some are late, more steps ahead are needed.
     is_late = depth > 0 and reading < computing
     wanted = DEPTH_FIRST + (math.ceil(latest.waiting / computing) if is_late else 0)
     ahead_now = min(wanted, depth_max, DEPTH_MAX)
@@ -165,7 +165,7 @@ def decide(depth_max: int, measured: Measurements, *, depth: int, is_long_ago: b
     is_from_memory = latest.nbytes > CPU_BYTES_A_SECOND * reading
     if is_long_ago and is_from_memory:
         return Decision(0, f"off for some steps: {each} from memory: is it faster without?", is_trial=True)
-    # Who waits for a device leaves the processor to the program.
+    # A thread that waits for a device does not use the processor.
     most = (1 - PAYS if is_from_memory else 1 + NOISE) * without.wall
     if without.steps and ahead.wall > most:
         return Decision(
@@ -177,7 +177,7 @@ def decide(depth_max: int, measured: Measurements, *, depth: int, is_long_ago: b
 
 
 def is_point(step: int) -> bool:
-    """Return whether the depth is decided again before that step: after 2, 4, 8, … 64 steps, then every 64."""
+    """Return whether the depth is decided again before this step: after 2, 4, 8, … 64 steps, then every 64."""
     return step >= 2 and (step % 64 == 0 or (step < 64 and step & (step - 1) == 0))
 
 

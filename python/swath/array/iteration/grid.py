@@ -15,7 +15,7 @@ Box = tuple[slice, ...]
 
 
 def checked_block(block: Any, shape: Shape) -> Shape:
-    """Return the lengths of a block: None is the whole dimension, longer ones are clipped. Raises ArgumentError."""
+    """Return the lengths of a block: None is the whole dimension, too large ones are cut. Raises ArgumentError."""
     given = tuple(block) if isinstance(block, Sequence) and not isinstance(block, str) else (block,)
     if len(given) != len(shape):
         raise ArgumentError(
@@ -35,14 +35,14 @@ def checked_block(block: Any, shape: Shape) -> Shape:
 
 
 class Grid(Sequence[Box]):
-    """The blocks of an array, in order; those of one of several ranks that take turns.
+    """The blocks of an array in order, or those of one rank if several ranks take turns.
 
     Args:
-        shape: of the array.
-        block: of a block; those at the ends may be shorter.
-        axes: the dimensions from the slowest to the one along which the next block lies.
-        rank: whose blocks.
-        ranks: that they are dealt to in turn.
+        shape: the shape of the array.
+        block: the shape of a block; the last blocks may be shorter.
+        axes: the dimensions from slowest to fastest in the order of blocks.
+        rank: the rank that gets the blocks.
+        ranks: the number of ranks, to which blocks are dealt in turn.
     """
 
     def __init__(self, shape: Shape, block: Shape, axes: Sequence[int], *, rank: int = 0, ranks: int = 1) -> None:
@@ -66,7 +66,7 @@ class Grid(Sequence[Box]):
 
 
 def steps_along(axis: int, length: int) -> Sequence[tuple[Any, ...]]:
-    """Return the selection of each index of a dimension; it is dropped."""
+    """Return the selection of each index of a dimension; selections drop the dimension."""
     return [(*itertools.repeat(slice(None), axis), i) for i in range(length)]
 
 

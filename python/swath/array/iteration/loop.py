@@ -1,4 +1,4 @@
-"""A loop whose steps are read ahead of the program."""
+"""A loop whose steps are read ahead, while the program works on earlier ones."""
 
 from __future__ import annotations
 
@@ -36,39 +36,39 @@ class Pending(Protocol):
 
 
 class Comparing(Protocol):
-    """Numbers that the ranks compare in the background."""
+    """An asynchronous comparison of numbers of all ranks."""
 
     def wait(self) -> list[float]:
-        """Return the largest over all ranks of each number."""
+        """Return the maximum over all ranks of each number."""
 
 
 class Together(Protocol):
-    """A loop that all ranks go through together."""
+    """A loop in which all ranks take part."""
 
     def compare(self, numbers: Sequence[float], *, is_waited_for: bool) -> Comparing:
-        """Begin to compare numbers, at this step on all ranks."""
+        """Start a comparison of numbers of all ranks, at this step."""
 
     def leave(self, text: str) -> None:
         """Tell the other ranks that this one leaves the loop."""
 
     def carry_out_begun(self) -> None:
-        """Carry out deferred operations that other ranks wait for, where no thread does it."""
+        """Carry out started operations that other ranks wait for, if no thread does so."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Steps(Generic[T]):
-    """What a loop goes through.
+    """The steps of a loop, and the functions that carry them out.
 
     Attributes:
-        items: of each step what it reads.
-        start: begins to read one, into memory of the loop or None.
-        read: reads one now, and returns the values and the OperationCounts.
-        item: makes of an item and its values what the program gets.
-        shape: of an item's values.
-        dtype: of them.
-        done: called with the OperationCounts of each step.
+        items: for each step, what it reads.
+        start: starts the read of an item, into given memory or (None) into new memory.
+        read: reads an item now, and returns its values and the OperationCounts.
+        item: makes the result for the program from an item and its values.
+        shape: returns the shape of an item's values.
+        dtype: the dtype of the values.
+        done: is called with the OperationCounts of each step.
         name: the loop and the array, for messages.
-        together: where all ranks go through it; None: this one goes alone.
+        together: the shared loop if all ranks take part; None if this rank is alone.
     """
 
     items: Sequence[Any]
@@ -83,20 +83,20 @@ class Steps(Generic[T]):
 
 
 class Loop(Generic[T]):
-    """The steps of a loop, in order. Left early, by `break` or an error, it leaves nothing running.
+    """A loop over its steps, in order. If it is left early, by `break` or an error, nothing is left running.
 
-    Where all ranks go through it together, a rank that leaves it early while others go on is an error of theirs.
+    If all ranks take part, and one rank leaves early while others continue, the others raise an error.
 
     Attributes:
-        depth: how many steps are read ahead now.
-        reason: why, in words.
+        depth: the number of steps that are read ahead now.
+        reason: the reason for this depth, in words.
     """
 
     def __init__(self, steps: Steps[T], depth_max: int, prefetch: int | None) -> None:
         self._steps = steps
         self._depth_max = depth_max
         self._is_auto = prefetch is None
-        self._next = 0  # of the steps: the first that is not started
+        self._next = 0  # the first step that is not started
         self._given = 0
         self._under_way: deque[Pending] = deque()
         self._buffers = Buffers(steps.dtype)
@@ -104,7 +104,7 @@ class Loop(Generic[T]):
         self._left: float | None = None  # when the program got the latest step
         self._latest: tuple[bool, float, float, float, int] | None = None
         self._decides_at = 0
-        self._comparing: tuple[int, Comparing] | None = None  # and the step before which it is there
+        self._comparing: tuple[int, Comparing] | None = None  # (step before which the result is needed, comparison)
         self._is_closed = False
         self._refuses: str | None = None  # why there is no next step
         decision = first_decision(depth_max) if prefetch is None else fixed(prefetch)
@@ -139,7 +139,7 @@ class Loop(Generic[T]):
         return given
 
     def close(self) -> None:
-        """End the loop: what is being read stops, and nothing is left of it."""
+        """End the loop. Reads under way are stopped, and nothing is left running."""
         self._close("")
 
     def _close(self, why: str) -> None:
@@ -150,7 +150,7 @@ class Loop(Generic[T]):
         under_way, self._under_way = self._under_way, deque()
         if together is None:
             while under_way:
-                under_way.pop()._cancel()  # the latest first: it has not begun
+                under_way.pop()._cancel()  # the latest first: it has most likely not begun
             return
         begun = len(under_way)
         while under_way:
@@ -165,11 +165,11 @@ class Loop(Generic[T]):
             )
 
     def never(self, reason: str) -> None:
-        """Stop reading ahead; `reason` is reported."""
+        """Stop reading ahead for good; `reason` is reported."""
         self.depth, self.reason, self._is_auto = 0, reason, False
 
     def _refuse(self, why: str) -> None:
-        """End the loop. Whoever asks for one more step gets an error that says why."""
+        """End the loop. A request for another step raises an error with the reason."""
         if not self._is_closed and self._given < len(self._steps.items):
             self._refuses = why
         self.close()
@@ -228,7 +228,7 @@ class Loop(Generic[T]):
         is_ahead, *seconds, nbytes = self._latest
         self._latest = None
         if self._given <= 1:
-            return  # first calls are slow
+            return  # the first step is slow
         self._measurements = self._measurements.with_step(is_ahead, (now - self._left, *seconds), nbytes)
 
     def _decide_if_due(self) -> None:
@@ -241,7 +241,7 @@ class Loop(Generic[T]):
             (_, comparing), self._comparing = self._comparing, None
             self._decide(Measurements.of_numbers(comparing.wait()))
         elif self._comparing is None and self._is_due():
-            # In the order of the steps: it is there before the one that is started next.
+            # The comparison is ordered like the steps: it ends before the step that is started next.
             is_waited_for = not self._under_way
             comparing = together.compare(self._measurements.numbers(), is_waited_for=is_waited_for)
             if is_waited_for:
@@ -251,11 +251,11 @@ class Loop(Generic[T]):
 
     def _is_due(self) -> bool:
         if self._given < self._decides_at:
-            return False  # something is being tried
+            return False  # a trial is under way
         return is_point(self._given) or self._given == self._decides_at != 0
 
     def _decide(self, measurements: Measurements) -> None:
-        """Decide the depth from the measurements of all ranks, so that all ranks decide the same."""
+        """Decide the depth from the measurements of all ranks, so that all ranks decide equally."""
         decision = decide(self._depth_max, measurements, depth=self.depth, is_long_ago=self._given % 64 == 0)
         self.depth, self.reason = decision.depth, decision.reason
         if decision.is_trial:
@@ -264,7 +264,7 @@ class Loop(Generic[T]):
 
 
 def checked_depth(name: str, asked: Any) -> int | None:
-    """Return how many steps may be under way; None for "auto". Raise ArgumentError where it is neither."""
+    """Return how many steps may be under way; None for "auto". Raise ArgumentError for anything else."""
     if isinstance(asked, str) and asked == "auto":
         return None
     if isinstance(asked, bool) or not isinstance(asked, int) or asked < 0:

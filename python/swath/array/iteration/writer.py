@@ -1,4 +1,4 @@
-"""Writing behind the program: what is written is copied, and goes to the file while the program goes on."""
+"""A writer that copies values, and writes the copies asynchronously while the program continues."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from swath.space import Boxes, Distribution
 BEHIND_MAX = 8
 MEASURED_WRITES = 4
 WRITES_PAY = 2.0
-"""How many times longer than copying it a write must take, for the copy to be worth it."""
+"""Copies pay only if a write takes this many times as long as the copy."""
 
 
 class SharedWriter(Protocol):
-    """A writer's block that all ranks go through together."""
+    """A writer's block in which all ranks take part."""
 
     number: int
 
@@ -43,14 +43,14 @@ class _Write(NamedTuple):
 
 
 class Writer:
-    """Made by `Array.writer`.
+    """An asynchronous writer, which `Array.writer` makes.
 
-    Values are copied, so that the program may change them at once; those that do not fit into the memory, and all of
-    them with `behind=0`, are written before `write` returns. An error of a write is raised once: by a later `write`, at
-    the latest at the end of the block. Writes that came after it have been tried too.
+    Values are copied, so that the program may change them at once. If they do not fit into the memory, or with
+    `behind=0`, they are written before `write` returns. An error of a write is raised once: by a later `write`, at the
+    latest at the end of the block. Writes after the failed one are carried out, too.
 
     Attributes:
-        reason: how far it writes behind, and why, in words.
+        reason: how many writes may be under way, and why, in words.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Writer:
         self._array = array
         self._together = together
         self._participants = Participants(loop=0 if together is None else together.number)
-        self._refuses: str | None = None  # why nothing can be written any more
+        self._refuses: str | None = None  # why further writes are refused
         self._has_ended = False
         self._memory = memory
         self._behind = BEHIND_MAX if behind is None else behind
@@ -80,7 +80,7 @@ class Writer:
         self.reason = auto if behind is None else f"behind={behind} was asked for"
 
     def never(self, reason: str) -> None:
-        """Write at once from now on, whatever was asked for; `reason` is reported."""
+        """Write synchronously from now on; `reason` is reported."""
         self._behind, self._is_auto, self.reason = 0, False, reason
 
     def write(
@@ -93,9 +93,9 @@ class Writer:
         rank: int | None = None,
         tuning: Mapping[str, int] | None = None,
     ) -> None:
-        """Write as `Array.write` does, later. Collective as that is.
+        """Write as `Array.write` does, but asynchronously. Collective if `Array.write` is.
 
-        Raises what an earlier write raised, and ArgumentError where this one cannot be.
+        Raises the error of an earlier write, or ArgumentError if this write is invalid.
         """
         if self._refuses is not None:
             raise ArgumentError(f"write {self._array.path}: {self._refuses}")
@@ -120,7 +120,7 @@ class Writer:
                 self._raise_up_to(self._number)
 
     def flush(self) -> None:
-        """Wait until all that was written is in the file. Collective where the writes are. Raises what `write` does."""
+        """Wait until all values are in the file. Collective if the writes are. Raises as `write` does."""
         self._wait_before(self._number)
         self._raise_up_to(self._number)
 
@@ -134,7 +134,7 @@ class Writer:
             if error is None:
                 self._end()
             elif isinstance(error, Exception) or self._is_shared:
-                self._wait_before(self._number)  # what was accepted is written; the error of the block is told
+                self._wait_before(self._number)  # accepted writes are carried out; the error of the block is raised
             else:
                 while self._writes:
                     self._writes.pop().future._cancel()
@@ -145,7 +145,7 @@ class Writer:
             self._refuses = "the block of its writer has ended"
 
     def _end(self) -> None:
-        """Wait for all writes, and for the ranks, which end the block together."""
+        """Wait for all writes, and for all ranks at the end of the block."""
         self._wait_before(self._number)
         if self._together is not None and not self._has_ended:
             self._together.end()
@@ -153,7 +153,7 @@ class Writer:
         self._raise_up_to(self._number)
 
     def _leave(self, why: str) -> None:
-        """Tell the other ranks that this one writes no more, unless all have ended."""
+        """Tell the other ranks that this one has left the block, unless all have ended it."""
         if self._together is None or self._has_ended:
             return
         self._has_ended = True
@@ -163,7 +163,7 @@ class Writer:
         )
 
     def _refuse(self, why: str) -> None:
-        """Write what was accepted. Later writes get an error that says why."""
+        """Carry out accepted writes. Later writes raise an error with the reason."""
         self._wait_before(self._number)
         self._refuses = why
         self._leave("")
@@ -179,11 +179,11 @@ class Writer:
 
     @property
     def _is_shared(self) -> bool:
-        """Whether other ranks take part: then all of them must raise an error at the same write."""
+        """Whether other ranks take part: then all ranks must raise an error at the same write."""
         return bool(self._array._ranks.size > 1)
 
     def _wait_before(self, number: int) -> None:
-        """Wait for the writes up to that one; without other ranks look after all that are done."""
+        """Wait for the writes up to this number. Without other ranks, also collect further writes that are done."""
         while self._writes and (
             self._writes[0].number <= number or (not self._is_shared and self._writes[0].future.done())
         ):
@@ -204,7 +204,7 @@ class Writer:
         self._weigh(write.number)
 
     def _weigh(self, number: int) -> None:
-        """Stop copying where a write takes hardly longer than a copy, as into the page cache."""
+        """Stop making copies if a write takes hardly longer than a copy, as a write into the page cache does."""
         if not self._is_auto or not self._copies or number < MEASURED_WRITES:
             return
         if self._writing < WRITES_PAY * self._copying:
@@ -232,5 +232,5 @@ def _copied(values: Any) -> Any:
     if isinstance(values, (list, tuple)):
         return [_copied(value) for value in values]
     if isinstance(values, (bool, int, float, complex)):
-        return values  # which never change, and take the array's dtype
+        return values  # they are immutable, and take the array's dtype
     return np.array(values, copy=True, order="K", subok=True)

@@ -1,5 +1,5 @@
-"""Modules that need nothing but the standard library, not even each other.
+"""Modules that import the standard library only, and not each other.
 
-Swath imports them as `swath.store.standalone.X`. Programs under other Pythons, where there is no Swath, import them as
-`X`: the benchmarks of `swath-bench` start their peers with this folder on the module path.
+Swath imports them as `swath.store.standalone.X`. A program of another Python without Swath imports them as `X`: the
+benchmarks of `swath-bench` start such programs with this folder on the module path.
 """

@@ -1,4 +1,4 @@
-"""What the kernel keeps of a file in memory: how much, and how to make it forget."""
+"""The part of a file in the page cache: how large it is, and how to drop it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 PIECE_BYTES = 64 << 20
 _CACHESTAT = 451
-"""The number of the system call, the same on all machines but Alpha; since Linux 6.5."""
+"""The number of the system call, which exists since Linux 6.5. It is the same on all machines but Alpha."""
 
 
 class _Range(ctypes.Structure):
@@ -25,7 +25,7 @@ class _Pages(ctypes.Structure):
 
 @contextlib.contextmanager
 def opened(path: str) -> Iterator[int]:
-    """The descriptor of a file, or of a folder."""
+    """Yield the descriptor of a file or of a folder."""
     fd = os.open(path, os.O_RDONLY)
     try:
         yield fd
@@ -34,14 +34,14 @@ def opened(path: str) -> Iterator[int]:
 
 
 def files_of(path: str) -> list[str]:
-    """Return all files below a folder; of a file, itself."""
+    """Return all files below a folder. If the path is a file, return this file."""
     if not os.path.isdir(path):
         return [path]
     return [os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names]
 
 
 def cached_bytes(fd: int, size: int) -> int | None:
-    """Return how much of the first `size` bytes of a file is in the page cache; None where the kernel cannot tell."""
+    """Return how many of the first `size` bytes of a file are in the page cache; None if the kernel cannot tell."""
     pages = _Pages()
     asked = _Range(0, size)
     failed = ctypes.CDLL(None).syscall(_CACHESTAT, fd, ctypes.byref(asked), ctypes.byref(pages), 0)
@@ -49,13 +49,13 @@ def cached_bytes(fd: int, size: int) -> int | None:
 
 
 def drop(fd: int) -> None:
-    """Write the file to the medium, then let the kernel forget it."""
-    os.fsync(fd)  # a page that is not yet on the medium is not forgotten
+    """Write the file to the medium, then drop it from the page cache."""
+    os.fsync(fd)  # the kernel does not drop a page that is not on the medium yet
     os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def prepare(paths: Iterable[str], forget: Callable[[int], object] | None) -> int | None:
-    """Puts files out of the page cache, by `forget`, or where that is None into it; how much of them is there."""
+    """Drop files from the page cache by `forget`; if that is None, load them. Return how many bytes are cached."""
     counts = []
     for path in paths:
         with opened(path) as fd:
@@ -71,7 +71,7 @@ def prepare(paths: Iterable[str], forget: Callable[[int], object] | None) -> int
 
 
 def device_bytes_read() -> int | None:
-    """How much this process has made devices read, its threads' reads included; None where the kernel does not tell."""
+    """Return how many bytes devices have read for this process and its threads; None if the kernel does not tell."""
     try:
         with open("/proc/self/io", encoding="ascii") as told:
             found = re.search(r"^read_bytes: (\d+)$", told.read(), re.MULTILINE)
@@ -81,10 +81,10 @@ def device_bytes_read() -> int | None:
 
 
 def device_bytes_written(path: str) -> int | None:
-    """Return how much was written so far to the block device that holds `path`, by the whole machine.
+    """Return how many bytes the whole machine has written so far to the block device that holds `path`.
 
-    None where it is on none (tmpfs, network), or the kernel does not tell. The kernel counts 512-byte sectors whatever
-    the device's own are; what a process itself wrote it counts when pages become dirty, which proves nothing.
+    Returns None if `path` is on no block device (tmpfs, network), or the kernel does not tell. The kernel counts
+    sectors of 512 bytes on every device. Its count for one process would not do: it counts pages as they become dirty.
     """
     device = os.stat(path).st_dev
     try:
