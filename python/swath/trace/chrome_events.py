@@ -28,7 +28,7 @@ OF_DFTRACER = (b'"dftracer"', b'"hhash"', b'"fhash"', b'"hostname"')
 BYTES_MAX = 1 << 56
 """The largest valid length or offset: an event with a larger one is damaged."""
 SECONDS_MAX = 1e11
-BYTES = {"read": "read_bytes", "write": "written_bytes"}
+BYTES = {"read": "read_bytes", "write": "written_bytes", "copy": "written_bytes"}
 """The counter of the bytes that an event of Swath moved."""
 Object = Mapping[str, Any]
 
@@ -69,14 +69,15 @@ class SwathReader:
         self.file_of_key: dict[int, int] = {}
         self.parts: list[Requests] = []
         self.version, self.ended, self.command = 0, 0.0, ""
-        self.rank, self.began = 0, 0.0
+        self.rank, self.process, self.began = 0, 0, 0.0
 
     def take_metadata(self, said: Object) -> None:
         """Take facts about the trace, an array, or an operation."""
         name, args = said["name"], said.get("args") or {}
         if name == "swath_trace":
             self.version, self.command = int(args["version"]), str(args["command"])
-            self.rank, self.began = int(args["rank"]), float(args["began"]) * MICROSECONDS
+            self.rank, self.process = int(args["rank"]), int(args["process"])
+            self.began = float(args["began"]) * MICROSECONDS
             if self.version not in VERSIONS:
                 raise FormatError(f"version {self.version} of the format; this Swath reads {VERSIONS}: install a newer")
         elif name == "swath_array":
@@ -233,10 +234,9 @@ def _opened(file: str) -> Iterator[Any]:
 def _swath_log(path: str, files: Sequence[str]) -> Log:
     reader = SwathReader()
     log = Log(path, "Swath")
-    ranks = set()
-    begins: list[float] = []
+    spans: dict[tuple[int, int], tuple[float, float]] = {}  # of each process; one may have several files
     for file in files:
-        reader.version, reader.ended = 0, 0.0
+        reader.version, reader.process, reader.ended = 0, 0, 0.0
         first = len(reader.parts)
         cut = _read_lines(file, reader)
         if not reader.version and not cut:
@@ -249,14 +249,15 @@ def _swath_log(path: str, files: Sequence[str]) -> Log:
         began = min([reader.began or np.inf, *(float(part.began.min()) for part in parts)])
         if np.isfinite(began):
             ended = max([began, reader.ended, *(float(part.ended.max()) for part in parts)])
-            log.execution_seconds += ended - began
-            begins.append(began)
-        ranks.add(reader.rank)
-    log.command, log.ranks = reader.command, max(len(files), len(ranks))
+            process = (reader.rank, reader.process)
+            earlier = spans.get(process, (began, ended))
+            spans[process] = (min(began, earlier[0]), max(ended, earlier[1]))
+    log.execution_seconds = sum(ended - began for began, ended in spans.values())
+    log.command, log.ranks = reader.command, max(len(spans), 1)
     log.files = [str(name) for name in reader.files]
     log.kinds = reader.kinds.listed
     log.operations = [reader.words.get(index, "") for index in range(len(reader.operations))]
-    return _finished(log, reader.parts, min(begins, default=0.0))
+    return _finished(log, reader.parts, min((began for began, _ in spans.values()), default=0.0))
 
 
 def _dftracer_log(path: str, files: Sequence[str]) -> Log:

@@ -14,7 +14,9 @@ UNKNOWN = -1
 SIZE_BOUNDS = (100, 1_000, 10_000, 100_000, 1_000_000, 4_000_000, 10_000_000, 100_000_000, 1_000_000_000)
 """Darshan counts requests by their sizes between these bounds."""
 READS = frozenset({"read", "pread", "readv", "preadv", "preadv2", "fread", "fgets", "getline", "aio_read"})
-WRITES = frozenset({"write", "pwrite", "writev", "pwritev", "pwritev2", "fwrite", "fputs", "fprintf", "aio_write"})
+WRITES = frozenset(
+    {"write", "pwrite", "writev", "pwritev", "pwritev2", "fwrite", "fputs", "fprintf", "aio_write", "copy"}
+)
 OPENS = frozenset({"open", "openat", "creat", "fopen", "fdopen"})
 
 Column = npt.NDArray[np.generic]
