@@ -1,9 +1,9 @@
 !> The variants of AST's output. All ranks share one file: (x, y, field, dump) in the order of Fortran.
 module dumps
-  use, intrinsic :: iso_c_binding, only: c_int
   use, intrinsic :: iso_fortran_env, only: int64, real64
   use mpi_f08
   use domain, only: block_of_cells
+  use shared_files, only: close_by_mpi, close_flushed, make_empty, open_by_mpi
   use swath, only: swath_file
   implicit none
   private
@@ -29,13 +29,6 @@ module dumps
     procedure, private :: move_by_one, move_rows, move_collectively
   end type
 
-  interface
-    integer(c_int) function fsync(descriptor) bind(C)
-      import :: c_int
-      integer(c_int), value :: descriptor
-    end function
-  end interface
-
 contains
 
   !> Collective. Opens a new file of `count` dumps; without `is_new`, the existing file.
@@ -45,14 +38,9 @@ contains
     type(block_of_cells), intent(in) :: b
     integer, intent(in) :: count
     logical, intent(in) :: is_new
-    integer :: unit
     self%variant = variant
     self%b = b
-    if (variant /= "optimised" .and. is_new .and. b%rank == 0) then
-      open (newunit=unit, file=path, status="replace")
-      close (unit)
-    end if
-    call MPI_Barrier(b%comm)
+    if (variant /= "optimised" .and. is_new) call make_empty(path, b%comm)
     select case (variant)
     case ("optimised")
       if (is_new) then
@@ -61,8 +49,7 @@ contains
         call self%by_swath%open_raw(path, [b%all, fields, count], "f8", b%comm)
       end if
     case ("mpi")
-      call MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_ARE_FATAL)
-      call MPI_File_open(b%comm, path, MPI_MODE_RDWR, MPI_INFO_NULL, self%by_mpi)
+      call open_by_mpi(path, b%comm, self%by_mpi)
     case ("found")
       allocate (self%blocks(4, 0:b%ranks - 1))
       call MPI_Allgather([b%first, b%extent], 4, MPI_INTEGER, self%blocks, 4, MPI_INTEGER, b%comm)
@@ -163,13 +150,9 @@ contains
     case ("optimised")
       call self%by_swath%close()
     case ("mpi")
-      call MPI_File_sync(self%by_mpi)
-      call MPI_File_close(self%by_mpi)
+      call close_by_mpi(self%by_mpi)
     case ("found")
-      if (self%b%rank == 0) then
-        if (fsync(int(fnum(self%unit), c_int)) /= 0) error stop "ast: fsync failed"
-        close (self%unit)
-      end if
+      if (self%b%rank == 0) call close_flushed(self%unit)
       deallocate (self%blocks)
     end select
     call MPI_Barrier(self%b%comm)

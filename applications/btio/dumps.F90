@@ -1,9 +1,9 @@
 !> The modes of BTIO. Every dump is the array (5, n, n, n) of Fortran; dumps follow each other.
 !! All ranks share one file; only with "epio" each rank has its own file, with its cells one after the other.
 module dumps
-  use, intrinsic :: iso_c_binding, only: c_int
   use, intrinsic :: iso_fortran_env, only: int64, real64
   use mpi_f08
+  use shared_files, only: close_by_mpi, close_flushed, make_empty, open_by_mpi
   use solution, only: components, ghost
   use swath, only: swath_file
   implicit none
@@ -29,13 +29,6 @@ module dumps
     procedure, private :: make_types, move_boxes, move_collectively, move_rows, move_row, own_name
   end type
 
-  interface
-    integer(c_int) function fsync(descriptor) bind(C)
-      import :: c_int
-      integer(c_int), value :: descriptor
-    end function
-  end interface
-
 contains
 
   !> Collective. Opens a new file of `count` dumps of n**3 points; without `is_new`, the existing file.
@@ -50,7 +43,7 @@ contains
     self%first = first
     self%extent = extent
     self%own_elements = components*sum(int(product(extent, 1), int64))
-    if (is_new .and. any(mode == ["full   ", "simple ", "fortran"])) call make_empty(path)
+    if (is_new .and. any(mode == ["full   ", "simple ", "fortran"])) call make_empty(path, MPI_COMM_WORLD)
     select case (mode)
     case ("swath")
       if (is_new) then
@@ -60,9 +53,7 @@ contains
         call self%by_swath%open_raw(path, [components, n, n, n, count], "f8", MPI_COMM_WORLD)
       end if
     case ("full", "simple")
-      ! Make errors of files fatal: by default they are only returned, and nothing here checks them.
-      call MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_ARE_FATAL)
-      call MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDWR, MPI_INFO_NULL, self%by_mpi)
+      call open_by_mpi(path, MPI_COMM_WORLD, self%by_mpi)
       if (mode == "full") call self%make_types()
     case ("fortran")
       open (newunit=self%unit, file=path, access="direct", form="unformatted", recl=record, status="old")
@@ -70,18 +61,6 @@ contains
       open (newunit=self%unit, file=self%own_name(path), access="stream", form="unformatted", &
             status=trim(merge("replace", "old    ", is_new)))
     end select
-  end subroutine
-
-  !> Collective. Creates an empty file, and replaces an existing one.
-  subroutine make_empty(path)
-    character(*), intent(in) :: path
-    integer :: rank, unit
-    call MPI_Comm_rank(MPI_COMM_WORLD, rank)
-    if (rank == 0) then
-      open (newunit=unit, file=path, status="replace")
-      close (unit)
-    end if
-    call MPI_Barrier(MPI_COMM_WORLD)
   end subroutine
 
   function own_name(self, path) result(name)
@@ -241,16 +220,13 @@ contains
     case ("swath")
       call self%by_swath%close()
     case ("full", "simple")
-      call MPI_File_sync(self%by_mpi)
-      call MPI_File_close(self%by_mpi)
+      call close_by_mpi(self%by_mpi)
       if (self%mode == "full") then
         call MPI_Type_free(self%in_file)
         call MPI_Type_free(self%in_memory)
       end if
     case default
-      flush (self%unit)
-      if (fsync(int(fnum(self%unit), c_int)) /= 0) error stop "btio: fsync failed"
-      close (self%unit)
+      call close_flushed(self%unit)
     end select
     call MPI_Barrier(MPI_COMM_WORLD)
   end subroutine
