@@ -12,10 +12,8 @@
 #include "posix_trace/posix_call.h"
 #include "posix_trace/real.h"
 
-using swath::posix_trace::add_of_path;
 using swath::posix_trace::forget;
-using swath::posix_trace::is_traced;
-using swath::posix_trace::on_descriptor;
+using swath::posix_trace::on_file;
 using swath::posix_trace::on_path;
 using swath::posix_trace::opening;
 
@@ -29,12 +27,10 @@ mode_t mode_of(int flags, va_list arguments) {
 // Folders are not traced.
 template <typename Status, typename Work>
 int status_of_path(const char* path, const void* caller, const Status* status, Work work) {
-  const bool traced = is_traced(caller);
-  const double began = traced ? swath::posix_trace::now() : 0;
-  const int result = work();
-  if (traced && (result < 0 || S_ISREG(status->st_mode))) add_of_path("stat", path, result, began);
-  return result;
+  return on_path("stat", path, caller, work, [&](int result) { return result < 0 || S_ISREG(status->st_mode); });
 }
+
+bool is_always_wanted(int /*result*/) { return true; }
 
 }  // namespace
 
@@ -46,74 +42,70 @@ int status_of_path(const char* path, const void* caller, const Status* status, W
 
 SWATH_EXPORT int open(const char* path, int flags, ...) {
   SWATH_MODE;
-  return opening(path, SWATH_CALLER, [&] { return SWATH_REAL(open)(path, flags, mode); });
+  return opening("posix", path, SWATH_CALLER, [&] { return SWATH_REAL(open)(path, flags, mode); });
 }
 
 SWATH_EXPORT int open64(const char* path, int flags, ...) {
   SWATH_MODE;
-  return opening(path, SWATH_CALLER, [&] { return SWATH_REAL(open64)(path, flags, mode); });
+  return opening("posix", path, SWATH_CALLER, [&] { return SWATH_REAL(open64)(path, flags, mode); });
 }
 
 SWATH_EXPORT int openat(int folder, const char* path, int flags, ...) {
   SWATH_MODE;
-  return opening(path, SWATH_CALLER, [&] { return SWATH_REAL(openat)(folder, path, flags, mode); });
+  return opening("posix", path, SWATH_CALLER, [&] { return SWATH_REAL(openat)(folder, path, flags, mode); });
 }
 
 SWATH_EXPORT int openat64(int folder, const char* path, int flags, ...) {
   SWATH_MODE;
-  return opening(path, SWATH_CALLER, [&] { return SWATH_REAL(openat64)(folder, path, flags, mode); });
+  return opening("posix", path, SWATH_CALLER, [&] { return SWATH_REAL(openat64)(folder, path, flags, mode); });
 }
 
 SWATH_EXPORT int creat(const char* path, mode_t mode) {
-  return opening(path, SWATH_CALLER, [&] { return SWATH_REAL(creat)(path, mode); });
+  return opening("posix", path, SWATH_CALLER, [&] { return SWATH_REAL(creat)(path, mode); });
 }
 
 SWATH_EXPORT int creat64(const char* path, mode_t mode) {
-  return opening(path, SWATH_CALLER, [&] { return SWATH_REAL(creat64)(path, mode); });
+  return opening("posix", path, SWATH_CALLER, [&] { return SWATH_REAL(creat64)(path, mode); });
 }
 
 // NOLINTBEGIN(bugprone-reserved-identifier): names of the C library.
 // Programs that are compiled with _FORTIFY_SOURCE call these.
 SWATH_EXPORT int __open_2(const char* path, int flags);
 SWATH_EXPORT int __open_2(const char* path, int flags) {
-  return opening(path, SWATH_CALLER, [&] { return SWATH_REAL(__open_2)(path, flags); });
+  return opening("posix", path, SWATH_CALLER, [&] { return SWATH_REAL(__open_2)(path, flags); });
 }
 
 SWATH_EXPORT int __open64_2(const char* path, int flags);
 SWATH_EXPORT int __open64_2(const char* path, int flags) {
-  return opening(path, SWATH_CALLER, [&] { return SWATH_REAL(__open64_2)(path, flags); });
+  return opening("posix", path, SWATH_CALLER, [&] { return SWATH_REAL(__open64_2)(path, flags); });
 }
 
 SWATH_EXPORT int __openat_2(int folder, const char* path, int flags);
 SWATH_EXPORT int __openat_2(int folder, const char* path, int flags) {
-  return opening(path, SWATH_CALLER, [&] { return SWATH_REAL(__openat_2)(folder, path, flags); });
+  return opening("posix", path, SWATH_CALLER, [&] { return SWATH_REAL(__openat_2)(folder, path, flags); });
 }
 
 SWATH_EXPORT int __openat64_2(int folder, const char* path, int flags);
 SWATH_EXPORT int __openat64_2(int folder, const char* path, int flags) {
-  return opening(path, SWATH_CALLER, [&] { return SWATH_REAL(__openat64_2)(folder, path, flags); });
+  return opening("posix", path, SWATH_CALLER, [&] { return SWATH_REAL(__openat64_2)(folder, path, flags); });
 }
 // NOLINTEND(bugprone-reserved-identifier)
 
 // The cache entry is removed before the close: afterwards, another thread may get the same descriptor number.
 SWATH_EXPORT int close(int descriptor) {
-  if (!is_traced(SWATH_CALLER)) {
-    if (swath::trace::is_active() && !swath::posix_trace::Untraced::is_active()) forget(descriptor);
-    return SWATH_REAL(close)(descriptor);
-  }
-  return on_descriptor("close", descriptor, SWATH_CALLER, [&] {
+  return on_file({.name = "close"}, descriptor, SWATH_CALLER, [&] {
     forget(descriptor);
     return SWATH_REAL(close)(descriptor);
   });
 }
 
 SWATH_EXPORT int dup2(int from, int to) noexcept {
-  if (swath::trace::is_active() && from != to) forget(to);
+  if (from != to) forget(to);
   return SWATH_REAL(dup2)(from, to);
 }
 
 SWATH_EXPORT int dup3(int from, int to, int flags) noexcept {
-  if (swath::trace::is_active()) forget(to);
+  forget(to);
   return SWATH_REAL(dup3)(from, to, flags);
 }
 
@@ -128,28 +120,29 @@ SWATH_EXPORT off64_t lseek64(int descriptor, off64_t offset, int whence) noexcep
 }
 
 SWATH_EXPORT int fsync(int descriptor) {
-  return on_descriptor("sync", descriptor, SWATH_CALLER, [&] { return SWATH_REAL(fsync)(descriptor); });
+  return on_file({.name = "sync"}, descriptor, SWATH_CALLER, [&] { return SWATH_REAL(fsync)(descriptor); });
 }
 
 SWATH_EXPORT int fdatasync(int descriptor) {
-  return on_descriptor("sync", descriptor, SWATH_CALLER, [&] { return SWATH_REAL(fdatasync)(descriptor); });
+  return on_file({.name = "sync"}, descriptor, SWATH_CALLER, [&] { return SWATH_REAL(fdatasync)(descriptor); });
 }
 
 SWATH_EXPORT int ftruncate(int descriptor, off_t bytes) noexcept {
-  return on_descriptor("truncate", descriptor, SWATH_CALLER, [&] { return SWATH_REAL(ftruncate)(descriptor, bytes); });
+  return on_file({.name = "truncate"}, descriptor, SWATH_CALLER,
+                 [&] { return SWATH_REAL(ftruncate)(descriptor, bytes); });
 }
 
 SWATH_EXPORT int ftruncate64(int descriptor, off64_t bytes) noexcept {
-  return on_descriptor("truncate", descriptor, SWATH_CALLER,
-                       [&] { return SWATH_REAL(ftruncate64)(descriptor, bytes); });
+  return on_file({.name = "truncate"}, descriptor, SWATH_CALLER,
+                 [&] { return SWATH_REAL(ftruncate64)(descriptor, bytes); });
 }
 
 SWATH_EXPORT int fstat(int descriptor, struct stat* status) noexcept {
-  return on_descriptor("stat", descriptor, SWATH_CALLER, [&] { return SWATH_REAL(fstat)(descriptor, status); });
+  return on_file({.name = "stat"}, descriptor, SWATH_CALLER, [&] { return SWATH_REAL(fstat)(descriptor, status); });
 }
 
 SWATH_EXPORT int fstat64(int descriptor, struct stat64* status) noexcept {
-  return on_descriptor("stat", descriptor, SWATH_CALLER, [&] { return SWATH_REAL(fstat64)(descriptor, status); });
+  return on_file({.name = "stat"}, descriptor, SWATH_CALLER, [&] { return SWATH_REAL(fstat64)(descriptor, status); });
 }
 
 SWATH_EXPORT int stat(const char* path, struct stat* status) noexcept {
@@ -169,11 +162,11 @@ SWATH_EXPORT int lstat64(const char* path, struct stat64* status) noexcept {
 }
 
 SWATH_EXPORT int unlink(const char* path) noexcept {
-  return on_path("unlink", path, SWATH_CALLER, [&] { return SWATH_REAL(unlink)(path); });
+  return on_path("unlink", path, SWATH_CALLER, [&] { return SWATH_REAL(unlink)(path); }, is_always_wanted);
 }
 
 SWATH_EXPORT int rename(const char* from, const char* to) noexcept {
-  return on_path("rename", to, SWATH_CALLER, [&] { return SWATH_REAL(rename)(from, to); });
+  return on_path("rename", to, SWATH_CALLER, [&] { return SWATH_REAL(rename)(from, to); }, is_always_wanted);
 }
 
 // Accesses through the mapped memory are not traced.

@@ -66,6 +66,13 @@ std::optional<int64_t> position_before(int descriptor, int64_t bytes) {
   return position < bytes ? std::nullopt : std::optional<int64_t>(position - bytes);
 }
 
+std::optional<int64_t> position_before(FILE* stream, int64_t bytes) {
+  const KeepErrno keep;
+  const Untraced untraced;
+  const off_t position = ftello(stream);
+  return position < bytes ? std::nullopt : std::optional<int64_t>(position - bytes);
+}
+
 void add_open(const char* category, const char* path, int descriptor, double began) {
   const KeepErrno keep;
   const Untraced untraced;
@@ -88,16 +95,6 @@ void add_of_path(const char* name, const char* path, int result, double began) {
   const std::string full = absolute(path);
   if (!is_traced_path(full)) return;
   add({.name = name, .path = std::make_shared<const std::string>(full), .error = error}, began);
-}
-
-void add_stream_transfer(const char* name, Path path, FILE* stream, int64_t bytes, double began) {
-  const KeepErrno keep;
-  const Untraced untraced;
-  const int64_t position = ftello(stream);
-  Call call{.name = name, .category = "stdio", .path = std::move(path), .bytes = bytes};
-  if (position >= bytes) call.offset = position - bytes;
-  if (ferror(stream) != 0) call.error = EIO;
-  add(call, began);
 }
 
 }  // namespace swath::posix_trace

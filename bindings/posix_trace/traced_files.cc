@@ -11,6 +11,7 @@
 #include <unordered_map>
 
 #include "base/per_process.h"
+#include "trace/trace.h"
 
 namespace swath::posix_trace {
 namespace {
@@ -83,6 +84,7 @@ Path path_of(int descriptor) {
 }
 
 void forget(int descriptor) {
+  if (!trace::is_active()) return;
   OpenFiles& files = open_files().get();
   const std::lock_guard guard(files.mutex);
   files.paths.erase(descriptor);
