@@ -19,13 +19,24 @@ namespace swath {
 using formats::Description;
 using formats::FormatFile;
 
-std::vector<std::byte> CollectiveFile::Placed::serialise() const {
+std::vector<std::byte> CollectiveFile::Changed::serialise() const {
   ByteWriter writer;
   writer.put(std::string_view(reinterpret_cast<const char*>(result.data()), result.size()));
   writer.put(std::ssize(others));
   for (const Description& other : others) formats::put(writer, other);
   writer.put(is_other_file ? 1 : 0);
   return writer.take();
+}
+
+CollectiveFile::Changed CollectiveFile::Changed::parse(std::span<const std::byte> bytes) {
+  ByteReader reader("what rank 0 changed", bytes);
+  Changed changed;
+  const std::string result = reader.text();
+  const auto* const first = reinterpret_cast<const std::byte*>(result.data());
+  changed.result.assign(first, first + result.size());
+  for (int64_t i = reader.count(1); i > 0; --i) changed.others.push_back(formats::next_description(reader));
+  changed.is_other_file = reader.flag("other file");
+  return changed;
 }
 
 CollectiveFile::CollectiveFile(std::shared_ptr<Comm> comm, const formats::Format& format, Options options)
@@ -180,22 +191,19 @@ std::vector<std::byte> CollectiveFile::change(const std::string& words,
   const OneChange one_change(changing_);
   finish_started();
   agree_same(*comm_, words);  // before anything is changed
-  const auto placed = on_first_rank(*comm_, words, [&] {
+  Changed changed = Changed::parse(on_first_rank(*comm_, words, [&] {
     refuse_changing("change");
     return changes_->change([&](FormatFile& file) {
-      Placed said;
-      name_file(path(), [&] { said.result = work(file); });
+      Changed made;
+      name_file(path(), [&] { made.result = work(file); });
       const auto [has_moved, is_other_file] = changes_->moved();
-      said.is_other_file = is_other_file;
-      if (has_moved || is_other_file) said.others = described_again(file);
-      return said.serialise();
+      made.is_other_file = is_other_file;
+      if (has_moved || is_other_file) made.others = described_again(file);
+      return made.serialise();
     });
-  });
-  take(placed);
-  ByteReader reader("what rank 0 changed", placed);
-  const std::string result = reader.text();
-  const auto* first = reinterpret_cast<const std::byte*>(result.data());
-  return {first, first + result.size()};
+  }));
+  apply(changed);
+  return std::move(changed.result);
 }
 
 Description CollectiveFile::add(const std::string& words, const std::function<formats::NewArray()>& make) {
@@ -236,20 +244,16 @@ void CollectiveFile::set_attributes(const std::string& words, const std::string&
   });
 }
 
-void CollectiveFile::take(const std::vector<std::byte>& placed) {
-  ByteReader reader("what rank 0 changed", placed);
-  reader.text();
-  std::vector<Description> others;
-  for (int64_t i = reader.count(1); i > 0; --i) others.push_back(formats::next_description(reader));
+void CollectiveFile::apply(Changed& changed) {
   changes_->note_changed();
-  if (reader.flag("other file")) {
+  if (changed.is_other_file) {
     run_collectively(*comm_, question_of(words("open again")), [&] { open_bytes(); });
   }
-  for (Description& other : others) {
+  for (Description& other : changed.others) {
     const auto array = array_called(other.variable.value_or(""));
     if (array == nullptr) continue;
     const std::string identity = identity_of(other);
-    array->place(std::move(other), identity, file_);
+    array->relocate_to(std::move(other), identity, file_);
   }
 }
 

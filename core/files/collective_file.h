@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -149,12 +150,13 @@ class CollectiveFile {
 
  private:
   // What rank 0 broadcasts after a change of the file's contents.
-  struct Placed {
+  struct Changed {
     std::vector<std::byte> result;             // returned by the function that made the change
     std::vector<formats::Description> others;  // new descriptions of open arrays, if the change has moved them
     bool is_other_file = false;                // the change has written a new file and renamed it to this name
 
     std::vector<std::byte> serialise() const;
+    static Changed parse(std::span<const std::byte> bytes);
   };
 
   Records& records();
@@ -179,7 +181,8 @@ class CollectiveFile {
   void set_length(const std::string& dimension, int64_t rows);
   void fill_rows(const std::string& variable, int64_t rows);
   std::shared_ptr<StoredArray> array_to_fill(const std::string& variable);
-  void take(const std::vector<std::byte>& placed);
+  // Local, called on every rank: opens the other file, and tells open arrays their new descriptions.
+  void apply(Changed& changed);
   void fill_unwritten() const;
   void finish();
   void sync_bytes();

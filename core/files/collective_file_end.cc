@@ -71,17 +71,17 @@ void complete_file(AtomicFile& file) {
 }  // namespace
 
 void CollectiveFile::give_name() {
-  const auto placed = on_first_rank(*comm_, words("complete"), [&] {
+  Changed changed = Changed::parse(on_first_rank(*comm_, words("complete"), [&] {
     changes_->close();
     complete_file(*new_file_);
     changes_->has_name(final_path());
-    Placed said{.is_other_file = true};
-    said.others = changes_->read([&](formats::FormatFile& file) { return described_again(file); });
-    return said.serialise();
-  });
+    Changed made{.is_other_file = true};
+    made.others = changes_->read([&](formats::FormatFile& file) { return described_again(file); });
+    return made.serialise();
+  }));
   new_file_.reset();
   changes_->has_name(final_path());
-  take(placed);
+  apply(changed);
   changes_->note_synced();
 }
 

@@ -104,7 +104,7 @@ void CollectiveFile::extend(StoredArray& array, int64_t rows, std::optional<int6
   Description longer = formats::parse_description(on_first_rank(
       *comm_, words, [&] { return formats::serialise(changes_->extend(array.path(), rows, written_from)); }));
   const std::string identity = identity_of(longer);
-  array.place(std::move(longer), identity, file_);
+  array.relocate_to(std::move(longer), identity, file_);
   changes_->note_changed();
 }
 
@@ -118,21 +118,22 @@ void CollectiveFile::wrote(const std::string& variable, int64_t rows) {
 // Also updates open arrays that have this dimension as their second or a later one: they are longer now, too.
 void CollectiveFile::set_length(const std::string& dimension, int64_t rows) {
   const std::vector<std::string> longer = open_arrays_along_later(dimension);
-  const auto placed = on_first_rank(*comm_, words(dimension + " has " + std::to_string(rows) + " rows"), [&] {
-    return changes_->change([&](FormatFile& file) {
-      file.set_length(dimension, rows);
-      changes_->checkpoint();
-      Placed said;
-      for (const std::string& path : longer) said.others.push_back(file.describe(path));
-      return said.serialise();
-    });
-  });
+  Changed changed =
+      Changed::parse(on_first_rank(*comm_, words(dimension + " has " + std::to_string(rows) + " rows"), [&] {
+        return changes_->change([&](FormatFile& file) {
+          file.set_length(dimension, rows);
+          changes_->checkpoint();
+          Changed made;
+          for (const std::string& path : longer) made.others.push_back(file.describe(path));
+          return made.serialise();
+        });
+      }));
   of_records([&](Records& all) {
     all.set_length(dimension, rows);
     new_lengths_[dimension] = rows;
     if (options_.contents) options_.contents->set_length(dimension, rows);
   });
-  take(placed);
+  apply(changed);
 }
 
 std::vector<std::string> CollectiveFile::open_arrays_along_later(const std::string& dimension) const {

@@ -27,7 +27,8 @@ Array::Stored StoredArray::describe(formats::Description description, const std:
   return stored;
 }
 
-void StoredArray::place(formats::Description description, const std::string& identity, std::shared_ptr<File> file) {
+void StoredArray::relocate_to(formats::Description description, const std::string& identity,
+                              std::shared_ptr<File> file) {
   relocate(describe(std::move(description), identity), std::move(file));
 }
 

@@ -40,7 +40,7 @@ class StoredArray : public Array {
   // Sets a new description of the format. `identity`: see identity_of().
   Stored describe(formats::Description description, const std::string& identity);
   // Local, called on every rank. The same for an array that has moved, perhaps to another file: Array::relocate().
-  void place(formats::Description description, const std::string& identity, std::shared_ptr<File> file);
+  void relocate_to(formats::Description description, const std::string& identity, std::shared_ptr<File> file);
 
   // Collective. Writes the fill value to rows [first, last); each rank writes a part.
   void fill_rows(int64_t first, int64_t last);
