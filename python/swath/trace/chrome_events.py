@@ -14,7 +14,7 @@ from swath.errors import FormatError, StoreError
 from swath.trace.lines import Lines
 from swath.trace.log import OPENS, UNKNOWN, Indices, Kind, Log, Requests, joined, requests_of
 from swath.trace.positions import positions
-from swath.trace.reading import MICROSECONDS, VERSIONS
+from swath.trace.reading import MICROSECONDS, VERSIONS, why_cut
 
 BLOCK_LINES = 512
 EVENTS = ("X", 1)
@@ -239,10 +239,7 @@ def _swath_log(path: str, files: Sequence[str]) -> Log:
         reader.version, reader.process, reader.ended = 0, 0, 0.0
         first = len(reader.parts)
         cut = _read_lines(file, reader)
-        if not reader.version and not cut:
-            raise FormatError(f"trace {file}: no line says that Swath has written it (swath_trace)")
-        if not reader.ended and not cut:
-            cut = "it has no end: the process was killed, still runs, or its trace was stopped"
+        cut = why_cut(file, reader.version, reader.ended, cut)
         if cut:
             log.notes.append(f"{file}: not complete: {cut}")
         parts = [part for part in reader.parts[first:] if len(part)]

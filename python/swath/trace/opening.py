@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import errno
 import os
 
-from swath.errors import FormatError, NotFoundError, StoreError, UnsupportedError
+from swath.errors import StoreError, UnsupportedError
 from swath.trace.chrome_events import read_chrome_events
 from swath.trace.darshan_logs import read_darshan
 from swath.trace.lines import GZIP_MAGIC
 from swath.trace.log import Log
-from swath.trace.reading import SUFFIXES
+from swath.trace.reading import SUFFIXES, trace_files
 
 RECORDER_METADATA = "recorder.mt"
 """The file by which a folder is recognised as a trace of Recorder."""
@@ -28,26 +27,13 @@ def read_log(path: str) -> Log:
         FormatError: it is not a log, it is damaged, or it has a version that this Swath does not read.
         UnsupportedError: it needs a package that is not installed, or Swath does not read logs of this tracer.
     """
-    if not os.path.exists(path):
-        raise NotFoundError(f"trace {path}: there is no such file or folder", errno.ENOENT)
-    if os.path.isdir(path):
-        return read_chrome_events(path, _traces_in(path))
-    return read_chrome_events(path, [path]) if _has_events(path) else read_darshan(path)
-
-
-def _traces_in(folder: str) -> list[str]:
-    if os.path.isfile(os.path.join(folder, RECORDER_METADATA)):
+    if os.path.isfile(os.path.join(path, RECORDER_METADATA)):
         raise UnsupportedError(
-            f"trace {folder}: Recorder wrote it, and Swath does not read it: Recorder's package (recorder-viz) has no "
+            f"trace {path}: Recorder wrote it, and Swath does not read it: Recorder's package (recorder-viz) has no "
             "reader of its own, but calls a library of an installed Recorder"
         )
-    files = sorted(os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(SUFFIXES))
-    if not files:
-        raise FormatError(
-            f"trace {folder}: the folder has no trace: expected files rank-*.pfw.gz, which a run with "
-            f"SWATH_TRACE={folder} writes, or DFTracer's *.pfw.gz"
-        )
-    return files
+    files = trace_files(path)
+    return read_chrome_events(path, files) if files != [path] or _has_events(path) else read_darshan(path)
 
 
 def _has_events(path: str) -> bool:

@@ -118,11 +118,12 @@ def read_trace(path: str) -> list[ProcessTrace]:
         StoreError: the system refuses to read it.
         FormatError: it contains no trace of Swath, or one of a version that this Swath does not read.
     """
-    found = [_process_trace(one) for one in _files_of(path)]
+    found = [_process_trace(one) for one in trace_files(path)]
     return sorted(found, key=lambda one: (one.rank, one.began, one.path))
 
 
-def _files_of(path: str) -> list[str]:
+def trace_files(path: str) -> list[str]:
+    """Return the files of a trace: those in the folder, or the one file. Raise NotFoundError or FormatError."""
     if not os.path.exists(path):
         raise NotFoundError(f"trace {path}: there is no such file or folder", errno.ENOENT)
     if not os.path.isdir(path):
@@ -131,9 +132,23 @@ def _files_of(path: str) -> list[str]:
     if not files:
         raise FormatError(
             f"trace {path}: the folder has no trace: expected files rank-*.pfw.gz, which a run with "
-            f"SWATH_TRACE={path} writes"
+            f"SWATH_TRACE={path} writes, or DFTracer's *.pfw.gz"
         )
     return files
+
+
+def why_cut(file: str, version: int, ended: float | None, cut: str) -> str:
+    """Return why a trace of Swath may lack lines; "" if it is complete. Raise FormatError if it is not one of Swath.
+
+    Args:
+        file: its path.
+        version: the version that it says; 0 if it says none.
+        ended: when its process ended, as it says; None or 0 if it does not say so.
+        cut: why it was not read to its end; "" if it was.
+    """
+    if not version and not cut:
+        raise FormatError(f"trace {file}: no line says that Swath has written it (swath_trace)")
+    return cut or ("" if ended else "it has no end: the process was killed, still runs, or its trace was stopped")
 
 
 def _process_trace(path: str) -> ProcessTrace:
@@ -145,11 +160,7 @@ def _process_trace(path: str) -> ProcessTrace:
                 _take(one, number, trace)
     except OSError as error:
         raise StoreError(f"trace {path}: {error.strerror}", error.errno or 0) from None
-    trace.cut = trace.cut or lines.cut
-    if not trace.version and not trace.cut:
-        raise FormatError(f"trace {path}: no line says that Swath has written it (swath_trace)")
-    if trace.ended is None and not trace.cut:
-        trace.cut = "it has no end: the process was killed, still runs, or its trace was stopped"
+    trace.cut = why_cut(path, trace.version, trace.ended, trace.cut or lines.cut)
     return trace
 
 
