@@ -30,16 +30,16 @@ SCHEME = "rados:"
 
 @dataclass(frozen=True)
 class StoredPath:
-    """A path, with what its store can do; that of a file system, unless a subclass says otherwise.
+    """A path, and what its store can do. This class is for paths of file systems.
 
     Attributes:
-        is_local: the operating system knows it: it can be looked at, opened, mapped, locked, and given to libraries.
-        has_hidden_files: other files can be beside it under hidden names: journals, copies that are not complete.
+        is_local: the operating system can open the file, map it and lock it, and other libraries can read it.
+        has_hidden_files: hidden files in the same folder are possible: journals, and copies that are not complete.
         can_be_replaced: another file may get its name while it is open.
-        can_change_contents: variables, attributes and records can be added; else its elements alone can change.
-        is_striped: its bytes are dealt out over objects, in units that its creator chooses.
-        has_servers: each of its servers is a target of streams; else the whole store is one.
-        formats: what it can hold; None: any format.
+        can_change_contents: variables, attributes and records can be added. If not, only elements can change.
+        is_striped: its bytes are striped over objects, in units that its creator chooses.
+        has_servers: each of its servers is a target of streams. If not, the whole store is one target.
+        formats: the formats that the store can hold; None: any format.
     """
 
     path: str
@@ -53,7 +53,7 @@ class StoredPath:
 
     @property
     def name(self) -> str:
-        """The path without settings: how its store is reached."""
+        """The path without settings of the store."""
         return self.path
 
     def holds(self, kind: str) -> bool:
@@ -61,7 +61,7 @@ class StoredPath:
         return self.formats is None or kind in self.formats
 
     def suffixed(self, suffix: str) -> str:
-        """Return the path of another file: `suffix` behind the name."""
+        """Return the path of another file: the name with a suffix."""
         return f"{self.name}{suffix}{self.path.removeprefix(self.name)}"
 
     @property
@@ -70,7 +70,7 @@ class StoredPath:
         return None
 
     def configured_pool(self) -> str | None:
-        """Return the pool, and which cluster it is in, as far as the path or $CEPH_CONF says; None if it is in none."""
+        """Return the pool with the configuration of its cluster (path or $CEPH_CONF); None in a file system."""
         return None
 
     def size(self) -> int:
@@ -78,7 +78,7 @@ class StoredPath:
         return os.stat(self.path).st_size
 
     def open(self) -> BinaryIO:
-        """Return the file to read. Raise OSError, and StoreError for what has no byte offsets."""
+        """Open the file for reading. Raise OSError, and StoreError for a file without byte offsets."""
         return os.fdopen(_descriptor(self.path), "rb")
 
     def remove(self) -> None:
@@ -88,7 +88,7 @@ class StoredPath:
     def with_stripe(self, stripe: Sequence[int]) -> str:
         """Return the path of a new file with a stripe unit, stripe count and object size, in bytes.
 
-        Raise ArgumentError where no file has them, or the path says others.
+        Raise ArgumentError if files of the store have no stripes, or if the path names another stripe.
         """
         raise ArgumentError(
             f"create {self.path!r}: stripe={stripe!r} is of files in Ceph pools (rados:POOL/NAME), not of file systems"
@@ -102,7 +102,7 @@ class StoredPath:
 
 
 class PathInPool(StoredPath):
-    """A file in a pool: one whose bytes Swath itself reads and writes."""
+    """The path of a file in a Ceph pool. Swath itself reads and writes its bytes."""
 
     is_local = False
     has_hidden_files = False
@@ -127,7 +127,7 @@ class PathInPool(StoredPath):
         return self.name.partition("/")[0]
 
     def configured_pool(self) -> str:
-        """Return the pool, and which cluster it is in, as far as the path or $CEPH_CONF says."""
+        """Return the pool with the configuration of its cluster (path or $CEPH_CONF)."""
         settings = dict(item.partition("=")[::2] for item in self._settings())
         conf = settings.get("conf") or os.environ.get("CEPH_CONF", "")
         return self.pool + (f"?conf={conf}" if conf else "")
@@ -137,18 +137,18 @@ class PathInPool(StoredPath):
         return _core.open_file(self.path, "r").size
 
     def open(self) -> BinaryIO:
-        """Return the file to read. Raise StoreError."""
+        """Open the file for reading. Raise StoreError."""
         return io.BufferedReader(_FileInPool(self.path), 1 << 16)
 
     def remove(self) -> None:
-        """Remove the file; do nothing where there is none. Raise StoreError."""
+        """Remove the file, if it exists. Raise StoreError."""
         with contextlib.suppress(NotFoundError):
             _core.AtomicFile(self.path, True, False, False, "").remove()
 
     def with_stripe(self, stripe: Sequence[int]) -> str:
         """Return the path of a new file with a stripe unit, stripe count and object size, in bytes.
 
-        Raise ArgumentError where the numbers are none, or the path says others.
+        Raise ArgumentError if the numbers are invalid, or if the path names another stripe.
 
         >>> of("rados:climate/sst.npy?id=ann").with_stripe((65536, 4, 4194304))
         'rados:climate/sst.npy?id=ann&stripe=65536,4,4194304'
@@ -188,12 +188,12 @@ class PathInPool(StoredPath):
 
 
 def of(path: str) -> StoredPath:
-    """Return the path with what its store can do."""
+    """Return the path, and what its store can do."""
     return PathInPool(path) if path.startswith(SCHEME) else StoredPath(path)
 
 
 def with_variable(text: str) -> tuple[str, str | None] | None:
-    """Take apart `rados:POOL/NAME[:VARIABLE][?…]`; None for other text.
+    """Split `rados:POOL/NAME[:VARIABLE][?…]` into the path and the variable; None for other text.
 
     >>> with_variable("rados:climate/run.nc:sst?id=ann")
     ('rados:climate/run.nc?id=ann', 'sst')
@@ -206,14 +206,14 @@ def with_variable(text: str) -> tuple[str, str | None] | None:
 
 
 def _descriptor(path: str) -> int:
-    """Open what has byte offsets. Never waits: opening a pipe would, until somebody opens its other end."""
+    """Open a file with byte offsets. Never waits: an open of a pipe would wait for the other end."""
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY
     try:
         descriptor = os.open(path, flags | os.O_NONBLOCK)
     except BlockingIOError:
         if not stat.S_ISREG(os.stat(path).st_mode):
             raise
-        return os.open(path, flags)  # a file server holds a lease on it, which it gives up for whoever waits
+        return os.open(path, flags)  # a file server with a lease on it gives it up for an open that waits
     mode = os.fstat(descriptor).st_mode
     if stat.S_ISREG(mode) or stat.S_ISBLK(mode):
         os.set_blocking(descriptor, True)
@@ -225,7 +225,7 @@ def _descriptor(path: str) -> int:
 
 
 class _FileInPool(io.RawIOBase):
-    """A file in a pool, to read; its size is that at first."""
+    """A file in a pool, open for reading. Its size is read once, at the open."""
 
     def __init__(self, path: str) -> None:
         self._file = _core.open_file(path, "r")
