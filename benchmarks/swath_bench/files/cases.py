@@ -43,8 +43,10 @@ class Case:
         return ("xarray",) * (self.work in ("open_many", "open_files")) + ("zarr",) * (self.format == "zarr")
 
 
-def _opened(made: str, peers: tuple[str, ...], reads: str = "many", work: str = "open_many") -> Case:
-    return Case(work, peers, made, reads=reads, wanted=1.1)
+def _opened(
+    made: str, peers: tuple[str, ...], reads: str = "many", work: str = "open_many", wanted: float = 1.1
+) -> Case:
+    return Case(work, peers, made, reads=reads, wanted=wanted)
 
 
 def _dumped(made: str, peers: tuple[str, ...], on_ranks: bool) -> Case:
@@ -74,7 +76,7 @@ CASES: dict[str, Case] = {
     "open-netcdf4": _opened("netcdf4", XARRAY[:2]),
     "open-classic": _opened("netcdf-classic", (XARRAY[0], XARRAY[2])),
     "open-zarr": _opened("zarr", (XARRAY[3],)),
-    "open-thousands": _opened("netcdf4", XARRAY[:2], "thousands"),
+    "open-thousands": _opened("netcdf4", XARRAY[:2], "thousands", wanted=1.2),
     "open-files": _opened("netcdf4", XARRAY[:2], "files", "open_files"),
     "append-netcdf4": _appended("netcdf4", (NETCDF, HDF5)),
     "append-classic": _appended("netcdf-classic", (NETCDF,)),
