@@ -27,7 +27,8 @@ LAYERS = (
     {"array"},
     {"advice", "calibration", "copying", "fft", "recompute", "xarray"},
     {FACE, "_public", "_moved", "pickling"},
-    {"mpi_io"},
+    {"mpi_io", "replay"},
+    {"run_advice"},
     {"commands"},
 )
 """The entries of the package's top, the lowest first. The face, `import swath`, is above all that it exports."""

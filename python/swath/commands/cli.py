@@ -17,6 +17,7 @@ from typing import TextIO
 import swath
 from swath.array import progress
 from swath.commands import (
+    advise,
     bench,
     calibrate,
     characterise,
@@ -54,6 +55,7 @@ COMMANDS: dict[str, Command] = {
     "mpi-io": mpi_io,
     "trace": trace,
     "characterise": characterise,
+    "advise": advise,
     "rados": rados,
 }
 
