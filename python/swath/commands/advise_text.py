@@ -45,7 +45,8 @@ def _lines(number: int, one: Advice) -> Iterator[str]:
     rows = evidence.get("calls_of_log")
     where = f"; calls {rows[0]:,} to {rows[1]:,} of the log" if rows else ""
     moved = f", {in_bytes(evidence['bytes'])}" if evidence["bytes"] else ""
-    yield f"              {evidence['calls']:,} calls{moved}, {in_seconds(evidence['seconds'])} on the slowest rank{where}"
+    spent = in_seconds(evidence["seconds"])
+    yield f"              {evidence['calls']:,} calls{moved}, {spent} on the slowest rank{where}"
     yield f"   condition: {proposal.condition}"
     for index, (name, line) in enumerate(proposal.means.items()):
         yield f"   {'how:' if not index else '    '}       {name}: {line}"

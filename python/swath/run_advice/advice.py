@@ -167,6 +167,9 @@ class Question:
 
     def now(self, one: Accesses) -> Pattern:
         """Return the calls of an access as the program makes them, as a pattern."""
+        if one.layer == "swath":  # its plans decide what a call moves; a call is taken to be contiguous
+            calls = max(1, one.calls // max(one.ranks, 1))
+            return Pattern(one.way, max(one.ranks, 1), size=max(1, round(one.request_bytes)), times=calls)
         runs = max(1, round(one.runs)) if one.runs >= 1 else 1
         return Pattern(
             one.way,
@@ -211,7 +214,12 @@ class Question:
         saved_part = 1 - ratio
         scaled = slowest * ratio
         worst, best = max(then, scaled) * self.uncertainty, min(then, scaled) / self.uncertainty
-        saving = Saving(slowest - worst, slowest * saved_part, slowest - best)
+        likely = slowest * saved_part
+        saving = Saving(slowest - worst, likely, slowest - best)
+        if self.prices.is_elsewhere:  # the seconds now are prices, too
+            saving = Saving(
+                min(saving.low, likely / self.uncertainty), likely, max(saving.high, likely * self.uncertainty)
+            )
         words = (
             f"{_seconds(slowest)} × (1 - {_seconds(then)} / {_seconds(before)}); {_seconds(then)} is the price of"
             f' "{after.words}", {_seconds(before)} of "{now.words}"'

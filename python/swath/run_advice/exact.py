@@ -55,18 +55,15 @@ def array_operations(path: str) -> list[ArrayOperations]:
                 continue
             key = str(event.arguments["operation"])
             if key not in known:
-                known[key] = _repeated(trace, key, found, operation([(trace, event)]))
+                is_of_one = bool(trace.operations[key].share)  # boxes and views: a trace has those of its rank only
+                known[key] = None if is_of_one else _repeated(trace, key, found, operation([(trace, event)]))
             one = known[key]
             if one is not None:
                 one.times += 1
     return [one for one in found.values() if one.operations]
 
 
-def _repeated(
-    trace: ProcessTrace, key: str, found: dict[str, ArrayOperations], core: _core.Operation
-) -> Repeated | None:
-    if core.decomposition.boxes_of_rank is not None or core.shares:
-        return None
+def _repeated(trace: ProcessTrace, key: str, found: dict[str, ArrayOperations], core: _core.Operation) -> Repeated:
     array = trace.arrays[trace.operations[key].array]
     of = found.setdefault(array.identity, ArrayOperations(array.identity, array.shape, array.element_bytes))
     one = Repeated(core, key)

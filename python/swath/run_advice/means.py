@@ -43,7 +43,7 @@ LINES: dict[tuple[str, str], dict[str, str]] = {
     },
     ("merge", "write"): {
         "Python": "collect the values, and write them with one call: a[first:last] = values",
-        "C": "collect the bytes in a buffer, and write it with one pwrite; setvbuf(stream, NULL, _IOFBF, 4 << 20) for stdio",
+        "C": "collect the bytes in a buffer for one pwrite; for stdio setvbuf(stream, NULL, _IOFBF, 4 << 20)",
         "Fortran": "write a whole array with one statement; one record instead of many",
         "MPI": "one MPI_File_write_at for all bytes that follow each other",
     },
@@ -86,6 +86,10 @@ LINES: dict[tuple[str, str], dict[str, str]] = {
         "Fortran": "stripe the folder before the file is made: lfs setstripe -c 8 FOLDER",
         "MPI": "hints striping_factor=8, striping_unit=1048576 when the file is made",
     },
+    ("holes", ""): {
+        "MPI": "hint romio_ds_write=disable, and cb_buffer_size a multiple of the stripe",
+        "swath mpi-io": "swath mpi-io mpiexec … PROGRAM: it reads only where the ranks together leave holes",
+    },
     ("slow server", ""): {
         "Python": "tell the operators; until then make files without it: lfs setstripe -o OTHER,SERVERS FOLDER",
         "C": "tell the operators; until then make files without it: lfs setstripe -o OTHER,SERVERS FOLDER",
@@ -104,7 +108,7 @@ LINES: dict[tuple[str, str], dict[str, str]] = {
         "MPI": "MPI_File_sync once, after the last write",
     },
     ("fewer calls", ""): {
-        "Python": 'keep files open, and combine small files into one: swath.open_file(FILE, "w") with an array for each',
+        "Python": 'keep files open, and combine small files: swath.open_file(FILE, "w") with an array for each',
         "C": "keep files open, use pread instead of lseek and read, and combine small files into one",
         "Fortran": "keep units open, and combine small files into one",
     },

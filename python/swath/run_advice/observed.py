@@ -16,7 +16,7 @@ from swath.trace.log import Log, Stripes
 from swath.trace.totals import all_totals
 
 LAYERS = ("swath", "mpi-io", "posix", "stdio")
-"""The layers that advice is about, the highest first. A file's advice is about the highest layer that moved its bytes."""
+"""The layers that advice is about, the highest first: of each file, the highest one that moved its bytes."""
 LOOKED_INTO_MAX = 200
 """The number of accesses whose requests are analysed: those with most seconds."""
 Rows = npt.NDArray[np.intp]
@@ -160,18 +160,12 @@ def observed(log: Log) -> Observed:
     return Observed(
         log,
         log.execution_seconds / max(log.ranks, 1),
-        _has_mpi(log),
+        log.has_mpi or any(kind.layer == "mpi-io" for kind in log.kinds),
         accesses,
         metadata,
         {log.files[index]: stripes for index, stripes in log.stripes.items()},
         not any(len(one.rows) for one in accesses),
     )
-
-
-def _has_mpi(log: Log) -> bool:
-    """Return whether the ranks are MPI's: Swath and Darshan know ranks only from MPI or its launcher."""
-    layers = {kind.layer for kind in log.kinds}
-    return "mpi-io" in layers or (log.ranks > 1 and not log.tracer.startswith("DFTracer"))
 
 
 def _layers(log: Log, totals: npt.NDArray[np.void]) -> dict[int, str]:

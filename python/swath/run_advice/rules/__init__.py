@@ -11,6 +11,7 @@ from swath.run_advice.advice import Finding, Question
 from swath.run_advice.rules import (
     balance,
     collective,
+    holes,
     interface,
     layout,
     metadata,
@@ -35,6 +36,7 @@ RULES: tuple[Rule, ...] = (
     interface.findings,
     balance.findings,
     servers.findings,
+    holes.findings,
     metadata.findings,
 )
 """All rules in the order in which their advice is given."""

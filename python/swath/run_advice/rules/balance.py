@@ -33,8 +33,8 @@ def findings(question: Question) -> Iterator[Finding]:
         subject = Subject(
             tuple(one.file for one in of),
             (("", f"balance of {way}s"),),
-            f"rank {worst} {way}s {most / mean:.2f} times the mean of {run.processes:,} ranks, and takes {imbalance:.2f} "
-            "times as long",
+            f"rank {worst} {way}s {most / mean:.2f} times the mean of {run.processes:,} ranks, and takes "
+            f"{imbalance:.2f} times as long",
             sum(one.calls for one in of),
             sum(one.bytes for one in of),
             _rows(of),

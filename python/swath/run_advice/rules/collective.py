@@ -68,7 +68,7 @@ def _presumes(one: Accesses, phases: int, skew: float) -> tuple[str, ...]:
 
 
 def skew_of(question: Question, one: Accesses) -> float:
-    """Return the seconds that ranks would wait for the last one at the calls: the mean of all ranks, over all phases."""
+    """Return the seconds that a rank would wait for the last one, on average: the sum over all phases."""
     rows = one.rows
     if not len(rows) or question.prices.is_elsewhere:
         return 0.0

@@ -21,8 +21,6 @@ OVERLAP = 0.8
 
 def findings(question: Question) -> Iterator[Finding]:
     """Yield reads ahead and writes behind, where the rank with most seconds computes between its calls."""
-    if question.prices.is_elsewhere:
-        return  # times between calls belong to the store of the log
     for one in worth_a_look(question):
         if one.calls < CALLS_MIN or not len(one.rows):
             continue
@@ -30,7 +28,8 @@ def findings(question: Question) -> Iterator[Finding]:
         left = question.left.get((one.file, one.way), 1.0)
         if hidden <= 0 or (one.way == "read" and not _is_in_order(question, one)):
             continue
-        part = OVERLAP * min(1.0, hidden / one.slowest / left)
+        slowest = max(question.seconds(one).values()) / left
+        part = OVERLAP * min(1.0, hidden / slowest / left)
         reads = one.way == "read"
         yield of_access(
             one,
@@ -85,7 +84,10 @@ def _hidden(question: Question, one: Accesses) -> float:
     around = np.concatenate([[0.0], gaps]) if one.way == "read" else np.concatenate([gaps, [0.0]])
     position = np.zeros(int(everything.max()) + 1, np.intp)
     position[everything] = np.arange(len(everything))
-    return float(np.minimum(requests.seconds[rows], around[position[rows]]).sum())
+    calls = requests.seconds[rows]
+    if question.prices.is_elsewhere:  # what a rank computes does not depend on the store
+        calls = np.full(len(rows), max(question.seconds(one).values()) / len(rows))
+    return float(np.minimum(calls, around[position[rows]]).sum())
 
 
 def _is_in_order(question: Question, one: Accesses) -> bool:

@@ -22,6 +22,7 @@ def findings(question: Question) -> Iterator[Finding]:
             continue
         if one.layer == "swath" or one.is_collective or one.distinct < DENSITY_MIN * one.span or one.gap < 1:
             continue
+        part = one.distinct / one.span
         now = question.now(one)
         after = Pattern("read", now.ranks, now.regions, now.size, now.gap, method="sieve", times=now.times)
         yield of_access(
@@ -30,7 +31,7 @@ def findings(question: Question) -> Iterator[Finding]:
             Proposal(
                 LOCAL,
                 "data sieving: read a window, and pick from it",
-                condition=f"{one.runs:,.0f} regions lie within {one.span:,} bytes, {one.distinct / one.span:.0%} of which are read",
+                condition=f"{one.runs:,.0f} regions are {part:.0%} of the {one.span:,} bytes around them",
                 means=lines(question.run, "sieve", "read"),
                 change=Merge(file=one.file, bytes=LARGE_BYTES),
                 presumes=("the regions are known before the first of them is needed",),

@@ -30,7 +30,7 @@ def findings(question: Question) -> Iterator[Finding]:
         seconds = question.seconds(one)
         slowest = max(seconds.values(), default=0.0)
         saving = Saving(slowest * part / prices.factor / 2, slowest * part, slowest * min(1.0, part * prices.factor))
-        words = f"{slowest:.4g} s × (1 - {slow[best]:.4g} / {here:.4g}): seconds a stream and byte, {best} and {max(slow)} streams at once"
+        words = f"{slowest:.4g} s × (1 - {slow[best]:.4g} / {here:.4g}): time of a byte, {best} and {max(slow)} streams"
         shown = f"swath calibrate --show{prices.command.replace(' --store', '')}"
         yield of_access(
             one,
