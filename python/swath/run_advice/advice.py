@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from swath.replay.changes import Change
+from swath.run_advice.exact import ArrayOperations, array_operations, seconds_now
 from swath.run_advice.observed import Accesses, Observed
 from swath.run_advice.pattern import Pattern
 from swath.run_advice.prices import Prices, Saving, sum_of
@@ -160,6 +162,20 @@ class Question:
     prices: Prices
     left: dict[tuple[str, str], float] = field(default_factory=dict)
 
+    @cached_property
+    def operations(self) -> list[ArrayOperations]:
+        """Return the exact operations on each array, if the log is a trace of Swath."""
+        return array_operations(self.run.log.path) if self.run.log.tracer == "Swath" else []
+
+    @cached_property
+    def exact(self) -> dict[tuple[str, str], float]:
+        """Return the prices of exact operations, by file and way."""
+        return {
+            (array.identity, way): seconds_now(array.operations, self.prices.profile, way)
+            for array in self.operations
+            for way in {one.core.direction for one in array.operations}
+        }
+
     @property
     def uncertainty(self) -> float:
         """Return the factor within which prices are right for this log."""
@@ -195,7 +211,10 @@ class Question:
         left = self.left.get((one.file, one.way), 1.0)
         if not self.prices.is_elsewhere:
             return {rank: seconds * left for rank, seconds in one.seconds.items()}
-        priced = self.prices.seconds(self.now(one)) * left
+        priced = self.exact.get((one.file, one.way))
+        if priced is None:
+            priced = self.prices.seconds(self.now(one))
+        priced *= left
         return dict.fromkeys(one.seconds, priced)
 
     def compared(self, one: Accesses, after: Pattern, more: float = 0.0) -> Estimate:

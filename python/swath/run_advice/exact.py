@@ -10,6 +10,8 @@ from swath.trace.reading import ProcessTrace, is_operation, operation, read_trac
 
 PLACES_MAX = 16
 """Operations that differ in their places only are priced at this many of them."""
+PRICED_MAX = 500
+"""The number of different operations that are priced."""
 
 
 @dataclass
@@ -69,6 +71,26 @@ def _repeated(trace: ProcessTrace, key: str, found: dict[str, ArrayOperations], 
     one = Repeated(core, key)
     of.operations.append(one)
     return one
+
+
+def seconds_now(operations: list[Repeated], profile: _core.Profile, way: str | None = None) -> float:
+    """Return the seconds of operations as they are, by their cheapest methods.
+
+    Args:
+        operations: the operations; of many, some are priced.
+        profile: the prices.
+        way: "read" or "write" for those of one direction.
+    """
+    mine = [one for one in operations if way in (None, one.core.direction)]
+    some = mine[:: max(1, len(mine) // PRICED_MAX)]
+    priced = sum(one.times * _cheapest(_core.make_plan(one.core, profile)) for one in some)
+    times = sum(one.times for one in some)
+    return priced * sum(one.times for one in mine) / times if times else 0.0
+
+
+def _cheapest(plan: _core.Plan) -> float:
+    """Return the seconds of the cheapest method: on another store, Swath takes another method than in the trace."""
+    return min(float(one["price"]["seconds"]) for one in plan.candidates().values())
 
 
 def as_accesses(operations: list[Repeated]) -> list[accesses.Operations]:

@@ -26,14 +26,14 @@ LINES: dict[tuple[str, str], dict[str, str]] = {
         "swath mpi-io": "swath mpi-io mpiexec … PROGRAM: serves the collective call by two-phase",
     },
     ("layout", "new"): {
-        "Python": 'swath.create(FILE, shape, dtype, order="F"), or chunks=…: `swath layout` finds them',
+        "Python": "swath.create(FILE, shape, dtype, order=ORDER), or chunks=…: `swath layout` finds them",
         "C": "swath_create with the order or chunks that `swath layout` finds",
         "Fortran": "call file%create_one(…) with the order or chunks that `swath layout` finds",
     },
     ("layout", "copy"): {
-        "Python": 'swath.copy(FILE, COPY, order="F"), then open COPY',
-        "C": "swath copy FILE COPY --order F, then open COPY",
-        "Fortran": "swath copy FILE COPY --order F, then open COPY",
+        "Python": "swath.copy(FILE, COPY, order=ORDER), then open COPY",
+        "C": "swath copy FILE COPY --order ORDER, then open COPY",
+        "Fortran": "swath copy FILE COPY --order ORDER, then open COPY",
     },
     ("sieve", "read"): {
         "Python": 'a = swath.open(FILE); a.read(…), which reads windows; method="sieve" forces it',
@@ -115,7 +115,7 @@ LINES: dict[tuple[str, str], dict[str, str]] = {
 }
 
 
-def lines(run: Observed, what: str, way: str = "", *, by_mpi_io: bool = False) -> dict[str, str]:
+def lines(run: Observed, what: str, way: str = "", *, by_mpi_io: bool = False, order: str = "") -> dict[str, str]:
     """Return the lines that fit the log: of its language, if the command tells it, and of MPI only for MPI programs.
 
     Args:
@@ -123,6 +123,7 @@ def lines(run: Observed, what: str, way: str = "", *, by_mpi_io: bool = False) -
         what: the name of the change in `LINES`.
         way: "read" or "write", if the change has different lines for them.
         by_mpi_io: whether the calls are those of MPI-IO, which `swath mpi-io` can serve.
+        order: the advised order or chunks of a layout.
     """
     found = dict(LINES[what, way])
     is_python = _is_python(run.log.command)
@@ -134,7 +135,15 @@ def lines(run: Observed, what: str, way: str = "", *, by_mpi_io: bool = False) -
             found.pop(name, None)
     if not by_mpi_io:
         found.pop("swath mpi-io", None)
-    return found
+    if "x" in order:  # chunks
+        found = {
+            name: line.replace("order=ORDER", f"chunks=({order.replace('x', ', ')})") for name, line in found.items()
+        }
+        return {
+            name: line.replace("--order ORDER", f"--chunks {order.replace('x', ',')}") for name, line in found.items()
+        }
+    quoted = {name: line.replace("order=ORDER", f'order="{order}"') for name, line in found.items()}
+    return {name: line.replace("--order ORDER", f"--order {order}") for name, line in quoted.items()}
 
 
 def _is_python(command: str) -> bool | None:

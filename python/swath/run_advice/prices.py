@@ -16,6 +16,8 @@ MEASURED_FACTOR = 1.25
 """Seconds are right within this factor if the profile of the store was measured (docs/calibration.md)."""
 STATED_FACTOR = 2.0
 """The same for the profile of the stated defaults."""
+DISK = "disk:"
+"""The prefix of a modelled disk in the name of a store."""
 
 
 @dataclass(frozen=True)

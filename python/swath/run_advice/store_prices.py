@@ -8,11 +8,8 @@ from collections.abc import Sequence
 from swath import _core
 from swath.calibration.modelled import calibrate_modelled
 from swath.errors import ArgumentError
-from swath.run_advice.prices import Prices
+from swath.run_advice.prices import DISK, Prices
 from swath.store import profile
-
-DISK = "disk:"
-"""The prefix of a modelled disk in `--store`."""
 
 
 def prices_of(store: str | None, machine: str | None, files: Sequence[str]) -> Prices:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,7 +20,9 @@ from swath.run_advice.advice import PATTERN, Finding, Proposal, Question, Subjec
 from swath.run_advice.means import lines
 from swath.run_advice.observed import Accesses
 from swath.run_advice.pattern import Pattern
+from swath.run_advice.prices import DISK
 from swath.run_advice.rules.common import LARGE_BYTES, of_access, worth_a_look
+from swath.store.profile import MODELLED
 
 STRIDED = 0.5
 """The least part of the calls that are the same distance behind the one before."""
@@ -34,8 +36,7 @@ FORMATS = ("raw", "npy")
 
 def findings(question: Question) -> Iterator[Finding]:
     """Yield another order or chunks, where calls jump over the file and yet use all of it."""
-    if question.run.log.tracer == "Swath":
-        yield from _of_operations(question)
+    yield from _of_operations(question)
     for one in worth_a_look(question):
         if one.layer == "swath" or one.is_collective or not _is_strided(question, one):
             continue
@@ -85,7 +86,7 @@ def _by_stride(question: Question, one: Accesses, *, is_new: bool) -> Finding:
             PATTERN,
             "another layout: the order in which the program goes through the file",
             f"calls are {one.request_bytes:,.0f} bytes long and jump, and together they cover {one.distinct:,} bytes",
-            lines(question.run, "layout", "new" if is_new else "copy"),
+            lines(question.run, "layout", "new" if is_new else "copy", order="F"),
             Layout(file=one.file, layout="F"),
             tuple(presumes),
             4,
@@ -106,7 +107,7 @@ class _Best:
 
 def _of_operations(question: Question) -> Iterator[Finding]:
     run = question.run
-    for array in exact.array_operations(run.log.path):
+    for array in question.operations:
         mine = [one for one in run.accesses if one.file == array.identity and one.layer == "swath"]
         if not mine or not _has_short_runs(array.operations, question.prices.profile):
             continue
@@ -119,14 +120,13 @@ def _of_operations(question: Question) -> Iterator[Finding]:
         seconds: dict[int, float] = {}
         for one in mine:
             for rank, spent in question.seconds(one).items():
-                seconds[rank] = seconds.get(rank, 0.0) + (spent if not question.prices.is_elsewhere else 0.0)
-        if question.prices.is_elsewhere:
-            seconds = dict.fromkeys(seconds, best.now)
+                seconds[rank] = seconds.get(rank, 0.0) + spent
         part = max(0.0, 1 - best.seconds / best.now)
         high = min(1.0, 1 - best.seconds / best.now / question.uncertainty)
         low = 1 - best.seconds / best.now * question.uncertainty
         words = f"operations as they are: {best.now:.4g} s by their plans; {best.name}: {best.seconds:.4g} s"
         estimate = question.saved(seconds, part, words, low=low, high=high)
+        estimate = replace(estimate, commands=(best.command, *estimate.commands))
         subject = Subject(
             (array.identity,),
             tuple((array.identity, way) for way in ("read", "write")),
@@ -138,9 +138,9 @@ def _of_operations(question: Question) -> Iterator[Finding]:
             PATTERN,
             f"another layout: {best.name}",
             "operations of the array move short pieces of the file",
-            lines(run, "layout", "new" if written else "copy"),
+            lines(run, "layout", "new" if written else "copy", order=best.layout),
             Layout(file=array.identity, layout=best.layout),
-            ("no other program needs the order of the file", f"`{best.command}` prints the prices of all layouts"),
+            ("no other program needs the order of the file",),
             4,
         )
         yield Finding(subject, proposal, estimate)
@@ -163,15 +163,16 @@ def _best(question: Question, array: exact.ArrayOperations) -> _Best | None:
         advice = advise_operations(LayoutQuestion(conditions, FORMATS, ("64KiB", "64MiB"), {}), form, asked)
     except Error:
         return None
-    now = sum(
-        one.times * float(_core.make_plan(one.core, question.prices.profile).price["seconds"])
-        for one in array.operations
-    )
+    now = exact.seconds_now(array.operations, question.prices.profile)
     best = advice.best
     order = "x".join(map(str, best.chunks)) if best.chunks is not None else _order(best.order)
     accesses = " ".join(f'--access "{one.text}:{one.times:g}"' for one in asked)
     shape = ",".join(map(str, array.shape))
-    command = f"swath layout {accesses} --formats {','.join(FORMATS)} --cached 1 {shape} V{array.element_bytes}"
+    store = question.prices.store
+    of_store = f" --engine {MODELLED}{store.removeprefix(DISK)}" if store.startswith(DISK) else question.prices.command
+    command = (
+        f"swath layout {accesses} --formats {','.join(FORMATS)} --cached 1{of_store} {shape} V{array.element_bytes}"
+    )
     return None if best.total >= now else _Best(best.name, order, best.total, now, command)
 
 
