@@ -140,11 +140,11 @@ class Observed:
     def io_seconds(self) -> float:
         """Return the seconds that the rank with most of them spent in calls."""
         of_rank = np.zeros(self.processes)
-        for one in (*self.accesses, *self.metadata):
-            parts = [one.seconds] if isinstance(one, Accesses) else one.seconds.values()
-            for part in parts:
-                for rank, seconds in part.items():
-                    of_rank[rank % self.processes] += seconds
+        parts = [one.seconds for one in self.accesses]
+        parts += [seconds for one in self.metadata for seconds in one.seconds.values()]
+        for part in parts:
+            for rank, seconds in part.items():
+                of_rank[rank % self.processes] += seconds
         return float(of_rank.max())
 
 

@@ -15,6 +15,8 @@ from swath.run_advice.rules.common import of_access, worth_a_look
 CALLS_MIN = 4
 IN_ORDER = 0.8
 """The least part of the reads that lie behind the one before: others cannot be foreseen."""
+JOINED = 0.1
+"""Calls with less computing between them, as a part of a call, are one transfer."""
 OVERLAP = 0.8
 """The part of the smaller one of two overlapped times that is saved; the rest is lost to copies and to the start."""
 
@@ -87,7 +89,15 @@ def _hidden(question: Question, one: Accesses) -> float:
     calls = requests.seconds[rows]
     if question.prices.is_elsewhere:  # what a rank computes does not depend on the store
         calls = np.full(len(rows), max(question.seconds(one).values()) / len(rows))
-    return float(np.minimum(calls, around[position[rows]]).sum())
+    beside = around[position[rows]]
+    # Calls without computing between them are moved together.
+    joins = beside < JOINED * calls
+    first = np.flatnonzero(~(joins if one.way == "read" else np.concatenate([[False], joins[:-1]])))
+    if not len(first):
+        return 0.0
+    burst = np.add.reduceat(calls, first)
+    computed = np.maximum.reduceat(beside, first)
+    return float(np.minimum(burst, computed).sum())
 
 
 def _is_in_order(question: Question, one: Accesses) -> bool:

@@ -10,6 +10,7 @@ from swath.run_advice.means import lines
 from swath.run_advice.prices import Saving
 from swath.run_advice.rules.common import of_access, worth_a_look
 
+STREAMS_MAX = 64
 LARGE_REQUEST = 64 << 10
 """The measured slowdown is that of large requests."""
 
@@ -19,11 +20,12 @@ def findings(question: Question) -> Iterator[Finding]:
     prices = question.prices
     if not prices.is_measured or not prices.numbers["device.read"]:
         return
-    for one in worth_a_look(question):
-        cached = question.cached(one)
-        if one.ranks < 2 or one.request_bytes < LARGE_REQUEST or cached:
+    large = [one for one in worth_a_look(question) if one.request_bytes >= LARGE_REQUEST and not question.cached(one)]
+    for one in large:
+        ranks = {rank for other in large if other.way == one.way for rank in other.seconds}
+        if len(ranks) < 2:
             continue
-        slow = {n: prices.slowdown(one.way, n, cached) / n for n in range(1, min(one.ranks, 64) + 1)}
+        slow = {n: prices.slowdown(one.way, n) / n for n in range(1, min(len(ranks), STREAMS_MAX) + 1)}
         best = min(slow, key=lambda n: slow[n])
         here = slow[max(slow)]
         part = 1 - slow[best] / here
@@ -38,7 +40,7 @@ def findings(question: Question) -> Iterator[Finding]:
             Proposal(
                 STREAMS,
                 f"at most {best} stream{'s' if best > 1 else ''} at a time",
-                condition=f"{one.ranks:,} ranks transfer at once; the store is fastest with {best}",
+                condition=f"{len(ranks):,} ranks transfer at once; the store is fastest with {best}",
                 means=lines(question.run, "streams"),
                 change=Streams(file=one.file, streams=best),
                 presumes=("no other job uses the store", "the ranks transfer at the same time"),
