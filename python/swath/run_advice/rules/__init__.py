@@ -1,6 +1,6 @@
 """The rules: a module for each kind of advice, with one function, which looks at a run and yields its findings.
 
-They are in the order of the systematic approach of Kandaswamy et al. 2002, figure 12.
+They are in the order of the systematic approach of Kandaswamy et al. 2002, figure 12, but for the interface (`advice.Step`).
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ RULES: tuple[Rule, ...] = (
     parallelism.findings,
     collective.findings,
     layout.findings,
+    interface.findings,
     sieve.findings,
     overlap.findings,
     repeated.findings,
     streams.findings,
-    interface.findings,
     balance.findings,
     servers.findings,
     holes.findings,
