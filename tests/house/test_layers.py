@@ -25,9 +25,9 @@ LAYERS = (
     {"store", "throttle", "trace"},
     {"files"},
     {"array"},
-    {"advice", "calibration", "copying", "fft", "recompute", "xarray"},
+    {"advice", "calibration", "copying", "fft", "recompute", "replay", "xarray"},
     {FACE, "_public", "_moved", "pickling"},
-    {"mpi_io", "replay"},
+    {"mpi_io"},
     {"run_advice"},
     {"commands"},
 )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import Field, dataclass, fields
 from typing import Any, ClassVar
 
 from swath.errors import ArgumentError
@@ -24,11 +23,16 @@ class Change:
 
     @property
     def words(self) -> str:
-        """Return it as `swath replay --with` takes it: NAME or NAME=VALUE."""
-        own = [str(getattr(self, one.name)) for one in fields(self) if one.name not in ("file", "phase")]
-        value = f"{self.name}={own[0]}" if own else self.name
-        file = f",file={self.file}" if self.file else ""
-        return f"{value}{file}" + ("" if self.phase is None else f",phase={self.phase}")
+        """Return it as `swath replay --with` takes it: NAME or NAME=VALUE, then ,file=FILE and ,phase=NUMBER."""
+        own = _own_fields(type(self))
+        text = f"{self.name}={getattr(self, own[0].name)}" if own else self.name
+        others = [one for one in fields(self) if one not in own[:1] and getattr(self, one.name) != one.default]
+        return text + "".join(f",{one.name}={getattr(self, one.name)}" for one in others)
+
+
+def _own_fields(kind: type[Change]) -> list[Field[Any]]:
+    """Return the fields that other changes do not have."""
+    return [one for one in fields(kind) if one.name not in ("file", "phase")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,10 +114,11 @@ class Aggregators(Change):
 
 @dataclass(frozen=True, kw_only=True)
 class Balance(Change):
-    """This fraction of the reads is left out: their data are computed again instead."""
+    """This fraction of the reads is left out: their data are computed again, in so many seconds each."""
 
     name: ClassVar[str] = "balance"
     fraction: float
+    seconds: float = 0.0
 
 
 KINDS: tuple[type[Change], ...] = (
@@ -138,41 +143,35 @@ def parsed(text: str) -> Change:
         ArgumentError: there is no change of this name, or it does not take this value.
     """
     first, *more = text.split(",")
-    name, _, value = first.partition("=")
+    name, has_value, value = first.partition("=")
     kinds = {kind.name: kind for kind in KINDS}
     if name not in kinds:
         raise ArgumentError(f"replay: there is no change {name!r}: expected one of {', '.join(kinds)}")
     kind = kinds[name]
-    own = [one for one in fields(kind) if one.name not in ("file", "phase")]
+    own = _own_fields(kind)
     try:
-        arguments: dict[str, Any] = _where(more)
-        if value:
-            arguments[own[0].name] = _value(own[0].type, value)
-        return kind(**arguments)
-    except (IndexError, TypeError, ValueError):
+        given = [(own[0].name, value)] if has_value else []
+        while more and "=" not in more[0] and given:  # a value with commas: the order of dimensions
+            given[0] = (given[0][0], f"{given[0][1]},{more.pop(0)}")
+        given += [(key, of_key) for key, _, of_key in (part.partition("=") for part in more)]
+        types = {one.name: str(one.type) for one in fields(kind)}
+        values: dict[str, Any] = {key: _value(types[key], of_key) for key, of_key in given}
+        return kind(**values)
+    except (IndexError, KeyError, TypeError, ValueError):
         takes = f"{name}={own[0].name.upper()}" if own else f"{name}, without a value"
         raise ArgumentError(
             f"replay: {text!r} is no change: expected {takes}, then ,file=FILE and ,phase=NUMBER"
         ) from None
 
 
-def _where(parts: Sequence[str]) -> dict[str, Any]:
-    said: dict[str, Any] = {}
-    for part in parts:
-        key, _, value = part.partition("=")
-        if key not in ("file", "phase") or not value:
-            raise ValueError(part)
-        said[key] = int(value) if key == "phase" else value
-    return said
-
-
-def _value(annotation: object, value: str) -> int | float | str:
-    kind = str(annotation)
-    if kind == "float":
+def _value(annotation: str, value: str) -> int | float | str:
+    if not value:
+        raise ValueError(value)
+    if annotation == "float":
         return float(value)
-    if "int" in kind and not (value == "auto" and "str" in kind):
+    if annotation.startswith("int") and not (value == "auto" and "str" in annotation):
         number = int(value)
-        if number < 1:
+        if number < (0 if "None" in annotation else 1):
             raise ValueError(value)
         return number
     return value
