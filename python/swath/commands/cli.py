@@ -30,6 +30,7 @@ from swath.commands import (
     mpi_io,
     rados,
     repair,
+    simulate,
     throttle,
     trace,
     verify,
@@ -54,6 +55,7 @@ COMMANDS: dict[str, Command] = {
     "mpi-io": mpi_io,
     "trace": trace,
     "characterise": characterise,
+    "simulate": simulate,
     "rados": rados,
 }
 
@@ -92,6 +94,7 @@ examples:
   swath demo                               see it work on real data, with four ranks, in a minute
   swath doctor                             is this installation in order?
   swath bench ncio --quick                 noncontiguous access by every method, measured here
+  swath simulate --list-machines           machines that an operation can be simulated on
   swath throttle status                    how many streams each disk or server serves now
   swath mpi-io mpiexec -n 4 ./program      an MPI-IO program as it is, its files served by Swath
 
