@@ -96,7 +96,8 @@ def _servers(found: Simulated) -> Iterator[str]:
     yield table([f"of {len(found.values['servers']):,} servers", "least", "mean", "most"], rows)
     timeline = found.values.get("timeline", {})
     if timeline.get("servers"):
-        busy_parts = np.clip(np.array(timeline["servers"], float), 0, 1)
+        rates = np.array(timeline["servers"], float)
+        busy_parts = rates / max(float(rates.max()), 1.0)
         together = -(-len(busy_parts) // ROWS_MAX)
         shown_rows = np.array(
             [busy_parts[row : row + together].mean(axis=0) for row in range(0, len(busy_parts), together)]
@@ -106,7 +107,7 @@ def _servers(found: Simulated) -> Iterator[str]:
             "server", [(1 - (row + 0.5) / count, str(row * together)) for row in range(0, count, -(-count // 16))]
         )
         colour = WRITE_COLOUR if any(one.write for one in found.operations) else READ_COLOUR
-        yield "<p>Part of the time in which each server works; darker: more of it.</p>"
+        yield "<p>Bytes a second that each server stores or reads; darker: more of them.</p>"
         yield picture(tinted([(shown_rows, colour)]), max(60, min(16 * count, 420)), _seconds(timeline), up)
 
 

@@ -7,7 +7,8 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from swath.errors import ArgumentError, UnsupportedError
+from swath import _core
+from swath.errors import ArgumentError
 from swath.simulation import machine as machines
 from swath.simulation.machine import Machine
 from swath.simulation.operations import Operation
@@ -41,7 +42,6 @@ def simulate(
     Raises:
         ArgumentError: an operation and the ranks do not match, or the machine is too small.
         NotFoundError: there is no such machine.
-        UnsupportedError: Swath was built without the simulator.
     """
     given = [operations] if isinstance(operations, Operation) else list(operations)
     if not given:
@@ -54,17 +54,6 @@ def simulate(
     if settings:
         chosen = chosen.with_values(settings)
     described = chosen.for_ranks(ranks)
-    found = _run(json.dumps(described), json.dumps([one.to_dict() for one in given]), ranks, seed, noise, data)
+    given_json = json.dumps([one.to_dict() for one in given])
+    found = json.loads(_core.simulate(json.dumps(described), given_json, ranks, seed, noise, data))
     return Simulated(chosen, given, ranks, seed, noise, found)
-
-
-def _run(machine: str, operations: str, ranks: int, seed: int, noise: float, data: bool) -> dict[str, Any]:
-    try:
-        from swath import _simulation
-    except ImportError as error:
-        raise UnsupportedError(
-            "swath simulate: Swath was built without the simulator: install SimGrid (Debian's libsimgrid-dev) and "
-            f"build Swath again ({error})"
-        ) from None
-    found: dict[str, Any] = json.loads(_simulation.run(machine, operations, ranks, seed, noise, data))
-    return found

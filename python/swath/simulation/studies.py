@@ -110,7 +110,7 @@ def io_nodes(asked: Asked) -> Study:
         for servers, more in variants.values():
             call = asked.machine.values["software"]["call_overhead"] + more
             machine = asked.machine.with_values({"servers.count": servers, "software.call_overhead": call})
-            seconds.append(simulate(_integrals(ranks), machine, ranks=ranks, seed=asked.seed).seconds)
+            seconds.append(simulate(integrals(ranks), machine, ranks=ranks, seed=asked.seed).seconds)
         rows.append((ranks, *seconds))
     crossing = next((row[0] for row in rows if row[3] < row[2]), None)
     said = (
@@ -128,8 +128,14 @@ def io_nodes(asked: Asked) -> Study:
     )
 
 
-def _integrals(ranks: int) -> list[Operation]:
-    """Return the reads of a Fock iteration: buffer after buffer of each rank's part, and the work on each."""
+def integrals(ranks: int, *, share: float = 1.0, recompute_seconds: float = 0.0) -> list[Operation]:
+    """Return the reads of a Fock iteration: buffer after buffer of each rank's part, and the work on each.
+
+    Args:
+        ranks: the number of ranks.
+        share: the part of the buffers that is on disk; the others are computed again.
+        recompute_seconds: the time to compute a buffer again.
+    """
     steps = max(1, INTEGRAL_BYTES // (ranks * INTEGRAL_BUFFER))
     step = distributed(
         (ranks, steps * INTEGRAL_BUFFER),
@@ -137,14 +143,12 @@ def _integrals(ranks: int) -> list[Operation]:
         (Block(), Whole()),
         ranks=ranks,
         method="direct",
-        gap_seconds=COMPUTE_SECONDS,
         name="read integrals",
     )
-    of_step = []
-    for number in range(steps):
-        low, high = number * INTEGRAL_BUFFER, (number + 1) * INTEGRAL_BUFFER
-        of_step.append(replace(step, selection=((0, low), (ranks, high))))
-    return of_step
+    stored = max(1, round(share * steps))  # one read at least, so that there is an operation
+    computing = COMPUTE_SECONDS * steps / stored + recompute_seconds * (steps - stored) / stored
+    selections = (((0, n * INTEGRAL_BUFFER), (ranks, (n + 1) * INTEGRAL_BUFFER)) for n in range(stored))
+    return [replace(step, selection=selection, gap_seconds=computing) for selection in selections]
 
 
 def stripes(asked: Asked) -> Study:
