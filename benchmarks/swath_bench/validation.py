@@ -110,9 +110,8 @@ def _simulated(machine: Machine, pattern: Pattern, method: str, direction: str, 
         spacing_bytes=pattern.spacing_bytes,
         file_spaced=pattern.file_spaced,
         write=direction == "write",
-        method=method,
     )
-    return simulate(operations, machine, ranks=pattern.ranks, seed=seed).seconds
+    return simulate([one.by(method) for one in operations], machine, ranks=pattern.ranks, seed=seed).seconds
 
 
 def _measured(options: Options, folder: str) -> Iterator[tuple[Machine, dict[str, Any]]]:

@@ -131,7 +131,8 @@ def _btio(one: dict[str, Any], seed: int) -> Iterator[Cell]:
 
 
 def _btio_seconds(ranks: int, method: str, points: int, machine: str, seed: int) -> float:
-    return simulate(btio(ranks, points=points, method=method), machine, ranks=ranks, seed=seed).seconds
+    operations = [one.by(method) for one in btio(ranks, points=points)]
+    return simulate(operations, machine, ranks=ranks, seed=seed).seconds
 
 
 def _ast(one: dict[str, Any], seed: int) -> Iterator[Cell]:

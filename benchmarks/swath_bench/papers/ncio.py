@@ -62,6 +62,6 @@ def _cell(
 
 
 def _seconds(sizes: dict[str, Any], method: str, seed: int, per_byte: bool) -> float:
-    operations = ncio(RANKS, method=method, **sizes)
+    operations = [one.by(method) for one in ncio(RANKS, **sizes)]
     found = simulate(operations, MACHINE, ranks=RANKS, seed=seed)
     return found.seconds / found.bytes * 1e9 if per_byte else found.seconds

@@ -18,8 +18,10 @@ from swath_bench.madbench.options import Options as MadbenchOptions
 from swath_bench.papers.cells import Cell, data
 
 PAPER = "throttling (2007)"
+RELATIVE = "relative"
+"""The unit of a time that the paper gives relative to the best one; ours is in seconds."""
 PIXELS_MAX = 3000
-"""Larger maps are simulated with this one: the ratios of the times hardly depend on it."""
+"""Larger maps are simulated with this one, and the times are scaled to the bytes of the paper's."""
 
 
 def cells(options: Any) -> Iterator[Cell]:
@@ -35,19 +37,20 @@ def cells(options: Any) -> Iterator[Cell]:
             )
             word = {number: ALL if number == what["tasks"] else str(number) for number in (writers, readers)}
             chosen = dataclasses.replace(base, writers=(word[writers],), readers=(word[readers],))
+            scale = (what["pixels"] / base.pixels) ** 2 if table.startswith("table") else 1.0
             yield Cell(
                 PAPER,
                 table,
                 f"{what['tasks']} tasks, {what['disk']}",
                 f"{writers} writers, {readers} readers",
                 float(seconds),
-                functools.partial(_seconds, chosen),
-                unit="s" if table.startswith("table") else "times the best",
+                functools.partial(_seconds, chosen, scale),
+                unit="s" if table.startswith("table") else RELATIVE,
             )
 
 
-def _seconds(chosen: MadbenchOptions) -> float:
+def _seconds(chosen: MadbenchOptions, scale: float) -> float:
     with tempfile.TemporaryDirectory(prefix="swath-bench-") as folder:
         result = madbench.measure(chosen, folder, lambda told: None)
     (run,) = result["runs"]
-    return float(run["total_seconds"])
+    return scale * float(run["total_seconds"])

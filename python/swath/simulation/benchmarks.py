@@ -12,6 +12,7 @@ from swath.simulation.operations import Box, Operation, distributed
 from swath.space import Block, Cyclic, Whole
 
 DOUBLE = 8
+RUN_COLUMNS = 3.0
 
 
 def ncio(
@@ -22,7 +23,6 @@ def ncio(
     spacing_bytes: int = 128,
     file_spaced: bool = True,
     write: bool = True,
-    method: str = "auto",
 ) -> list[Operation]:
     """Return the access of NCIO: `count` regions of each rank, which come in turn in the file, then a sync.
 
@@ -35,14 +35,10 @@ def ncio(
     rules = (Cyclic(1) if file_spaced else Block(), Whole())
     selection = ((0, 0), (shape[0], units)) if width > units else None
     name = f"NCIO, {count:,} regions of {region_bytes:,} bytes, {spacing_bytes:,} between"
-    return [
-        distributed(
-            shape, "f8", rules, ranks=ranks, selection=selection, write=write, method=method, sync=write, name=name
-        )
-    ]
+    return [distributed(shape, "f8", rules, ranks=ranks, selection=selection, write=write, sync=write, name=name)]
 
 
-def madbench(ranks: int, *, pixels: int = 3000, bins: int = 16, method: str = "auto") -> list[Operation]:
+def madbench(ranks: int, *, pixels: int = 3000, bins: int = 16) -> list[Operation]:
     """Return the three phases of MADbench: each writes or reads a chunk of each bin, in lock-step.
 
     Source: Seelam, Kerstens, Teller, *Throttling I/O Streams to Accelerate File-IO Performance* (2007), section 4.
@@ -57,7 +53,6 @@ def madbench(ranks: int, *, pixels: int = 3000, bins: int = 16, method: str = "a
             rules,
             ranks=ranks,
             write=write,
-            method=method,
             sync=write and number + 1 == bins,
             file=f"bin{number}",
             name=f"MADbench {phase}",
@@ -67,7 +62,7 @@ def madbench(ranks: int, *, pixels: int = 3000, bins: int = 16, method: str = "a
     ]
 
 
-def btio(ranks: int, *, points: int = 64, dumps: int = 1, write: bool = True, method: str = "auto") -> list[Operation]:
+def btio(ranks: int, *, points: int = 64, dumps: int = 1, write: bool = True) -> list[Operation]:
     """Return dumps of NAS BTIO: points³ cells of five doubles, divided by the diagonal multi-partition.
 
     Class A has 64³ points, B 102³, C 162³. The number of ranks is a square.
@@ -80,7 +75,7 @@ def btio(ranks: int, *, points: int = 64, dumps: int = 1, write: bool = True, me
     boxes = tuple(tuple(_cells(rank, side, points)) for rank in range(ranks))
     shape = (points, points, points, 5)
     return [
-        Operation(shape, "f8", boxes, write=write, method=method, file=f"dump{dump}", name=f"BTIO, {points}³ points")
+        Operation(shape, "f8", boxes, write=write, file=f"dump{dump}", name=f"BTIO, {points}³ points")
         for dump in range(dumps)
     ]
 
@@ -107,18 +102,16 @@ def e3sm(
     *,
     columns: int = 48_602,
     levels: int = 72,
-    run_columns: float = 3.0,
     write: bool = True,
-    method: str = "auto",
     seed: int = 1,
 ) -> list[Operation]:
     """Return a variable of E3SM-IO's F case: levels × columns, whose columns are spread over the ranks in short runs.
 
     The decomposition files of E3SM-IO are not part of Swath. These maps have their form: each rank has as many columns
-    as the others, in runs whose mean length is `run_columns`, at random places of the file.
+    as the others, in runs whose mean length is `RUN_COLUMNS`, at random places of the file.
     """
     random = np.random.default_rng(seed)
-    ends = np.cumsum(random.geometric(1 / run_columns, size=columns))
+    ends = np.cumsum(random.geometric(1 / RUN_COLUMNS, size=columns))
     ends = np.append(ends[ends < columns], columns)
     runs = np.stack([np.append(0, ends[:-1]), ends], axis=1)
     owner = random.permutation(np.arange(len(runs)) % ranks)
@@ -126,7 +119,7 @@ def e3sm(
         tuple(((0, int(low)), (levels, int(high))) for low, high in runs[owner == rank]) for rank in range(ranks)
     )
     name = f"E3SM-IO's form, F case: {levels} × {columns:,}"
-    return [Operation((levels, columns), "f8", boxes, write=write, method=method, name=name)]
+    return [Operation((levels, columns), "f8", boxes, write=write, name=name)]
 
 
 BENCHMARKS: dict[str, Callable[..., list[Operation]]] = {
@@ -153,7 +146,7 @@ def operations_of(name: str, ranks: int, method: str = "auto", settings: Sequenc
     if name not in BENCHMARKS:
         raise ArgumentError(f"benchmark {name}: expected one of {', '.join(BENCHMARKS)}")
     function = BENCHMARKS[name]
-    known = {one: type(value) for one, value in (function.__kwdefaults__ or {}).items() if one != "method"}
+    known = {one: type(value) for one, value in (function.__kwdefaults__ or {}).items()}
     given = {}
     for setting in settings:
         key, sign, text = setting.partition("=")
@@ -163,7 +156,7 @@ def operations_of(name: str, ranks: int, method: str = "auto", settings: Sequenc
             given[key] = _value(known[key], text)
         except ValueError:
             raise ArgumentError(f'benchmark {name}: "{setting}": expected {known[key].__name__}') from None
-    return function(ranks, method=method, **given)
+    return [one.by(method) for one in function(ranks, **given)]
 
 
 def _value(kind: type, text: str) -> object:

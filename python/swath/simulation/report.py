@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from swath.base.units import in_bytes, in_seconds
-from swath.simulation.result import Simulated
 from swath.trace.pictures import READ_COLOUR, WRITE_COLOUR, Axis, bars, even_axis, picture, tinted
 from swath.trace.report import STYLE
+
+if TYPE_CHECKING:
+    from swath.simulation.result import Simulated
 
 ROWS_MAX = 128
 COLOURS = ((31, 104, 181), (217, 95, 2), (27, 158, 119), (117, 112, 179), (230, 171, 2), (102, 102, 102), (166, 86, 40))
