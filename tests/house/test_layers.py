@@ -18,7 +18,7 @@ from module_imports import (
 )
 
 LAYERS = (
-    {"errors"},
+    {"errors", "_simulation"},
     {"base", "space", "simulated"},
     {"ranks"},
     {"formats"},
