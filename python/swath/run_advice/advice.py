@@ -275,10 +275,10 @@ class Question:
         worst, best = max(then, scaled) * self.uncertainty, min(then, scaled) / self.uncertainty
         likely = slowest * saved_part
         saving = Saving(slowest - worst, likely, slowest - best)
-        if self.prices.is_elsewhere:  # the seconds now are prices, too
-            saving = Saving(
-                min(saving.low, likely / self.uncertainty), likely, max(saving.high, likely * self.uncertainty)
-            )
+        if self.prices.is_elsewhere:  # the seconds now are prices, too, and regions may lie so close that no head moves
+            near = self.prices.without_jumps(now) - then * self.uncertainty
+            high = max(saving.high, likely * self.uncertainty)
+            saving = Saving(min(saving.low, near, likely / self.uncertainty), likely, high)
         words = (
             f"{_seconds(slowest)} × (1 - {_seconds(then)} / {_seconds(before)}); {_seconds(then)} is the price of"
             f' "{after.words}", {_seconds(before)} of "{now.words}"'
