@@ -1329,3 +1329,8 @@ class CollectiveFile:
         """Remove it, or what was added to it."""
 
     def release(self) -> None: ...
+
+def simulate(machine: str, operations: str, ranks: int, seed: int = 0, noise: float = 0.0, data: bool = False) -> str:
+    """
+    Carries out operations (JSON) on a simulated machine (JSON). Returns what they took, as JSON.
+    """

@@ -18,14 +18,14 @@ from module_imports import (
 )
 
 LAYERS = (
-    {"errors"},
+    {"errors", "_simulation"},
     {"base", "space", "simulated"},
     {"ranks"},
     {"formats"},
     {"store", "throttle", "trace"},
     {"files"},
     {"array"},
-    {"advice", "calibration", "copying", "fft", "recompute", "replay", "xarray"},
+    {"advice", "calibration", "copying", "fft", "recompute", "replay", "simulation", "xarray"},
     {FACE, "_public", "_moved", "pickling"},
     {"mpi_io"},
     {"run_advice"},

@@ -32,6 +32,7 @@ from swath.commands import (
     rados,
     repair,
     replay,
+    simulate,
     throttle,
     trace,
     verify,
@@ -58,6 +59,7 @@ COMMANDS: dict[str, Command] = {
     "characterise": characterise,
     "replay": replay,
     "advise": advise,
+    "simulate": simulate,
     "rados": rados,
 }
 
@@ -96,6 +98,7 @@ examples:
   swath demo                               see it work on real data, with four ranks, in a minute
   swath doctor                             is this installation in order?
   swath bench ncio --quick                 noncontiguous access by every method, measured here
+  swath simulate --list-machines           machines that an operation can be simulated on
   swath throttle status                    how many streams each disk or server serves now
   swath replay swath-trace                 carry out a traced run again, as it was or changed
   swath mpi-io mpiexec -n 4 ./program      an MPI-IO program as it is, its files served by Swath
