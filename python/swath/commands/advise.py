@@ -7,11 +7,13 @@ from dataclasses import asdict
 from typing import Any
 
 from swath.commands import output
-from swath.commands.advise_text import print_advice
+from swath.commands.advise_text import print_advice, print_verification
 from swath.errors import ArgumentError
+from swath.run_advice import learned
 from swath.run_advice.advise import RunAdvice, advise
 from swath.run_advice.pattern import parsed
 from swath.run_advice.store_prices import prices_of
+from swath.run_advice.verify import Verification, verify
 from swath.trace.opening import read_log
 
 HELP = "say what would make a traced program faster, and by how much"
@@ -34,6 +36,7 @@ examples:
   swath trace --into run7 mpiexec -n 4 ./program
   swath advise run7                        what would make it faster
   swath advise run7 --store disk:p690-scsi if the files were on that disk
+  swath advise run7 --verify               replay each advice: does it hold?
   swath advise job.darshan --json          a log of Darshan, as data
   swath advise --price "write ranks=4 regions=4096 size=8 method=direct"
 
@@ -50,6 +53,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--store", metavar="FOLDER|disk:NAME", help="prices of this store; of a modelled disk, calls are priced, too"
     )
     parser.add_argument("--machine", metavar="FILE", help="prices of a profile from `swath calibrate --json`")
+    parser.add_argument(
+        "--verify", action="store_true", help="replay the run with each advice, and print what it saves there"
+    )
     parser.add_argument("--price", metavar="PATTERN", help="print the seconds of a pattern of access instead")
     parser.add_argument("--cached", metavar="PART", default="0", help="of --price: of what is read, in the page cache")
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -62,11 +68,17 @@ def run(options: argparse.Namespace) -> int:
     if options.price is not None:
         return _print_price(options)
     log = read_log(options.trace)
-    found = advise(log, prices_of(options.store, options.machine, log.files))
+    prices = prices_of(options.store, options.machine, log.files)
+    found = advise(log, prices, learned.factors(prices.profile.source))
+    shown = verify(found, options.store or "") if options.verify else None
+    if shown is not None:
+        learned.learn(prices.profile.source, shown.replayed)
     if options.json:
-        output.print_json(as_data(found))
+        output.print_json({**as_data(found), **({} if shown is None else {"verified": as_data_of_replays(shown)})})
     else:
-        print_advice(found)
+        print_advice(found, struck_of(shown))
+        if shown is not None:
+            print_verification(shown)
     return 0
 
 
@@ -79,6 +91,17 @@ def as_data(found: RunAdvice) -> dict[str, Any]:
         proposal["change"] = None if change is None else change.words
         one.update(proposal)
     return plain
+
+
+def as_data_of_replays(shown: Verification) -> dict[str, Any]:
+    """Return replays as plain data, for JSON."""
+    replayed = [{**asdict(one), "error": one.error} for one in shown.replayed]
+    return {"original": asdict(shown.original), "replayed": replayed}
+
+
+def struck_of(shown: Verification | None) -> set[str]:
+    """Return the titles of advice that saved nothing in a replay."""
+    return set() if shown is None else {one.title for one in shown.replayed if one.gains is False}
 
 
 def _print_price(options: argparse.Namespace) -> int:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from swath.base.units import in_bytes, in_seconds
+from swath.commands import output
 from swath.run_advice.advice import Advice
 from swath.run_advice.advise import PART_MIN, RunAdvice
+from swath.run_advice.verify import Verification
 
 FILES_SHOWN = 3
 
 
-def print_advice(found: RunAdvice) -> None:
-    """Print all advice about a run."""
+def print_advice(found: RunAdvice, struck: Collection[str] = ()) -> None:
+    """Print all advice about a run; of advice that replays have struck, the title only."""
     mpi = " of MPI" if found.has_mpi else ""
     processes = f"{found.processes:,} process{'es' if found.processes > 1 else ''}{mpi}"
     print(f"{found.path}: {found.tracer}, {processes}, {in_seconds(found.seconds)}")
@@ -30,8 +32,29 @@ def print_advice(found: RunAdvice) -> None:
         print(f"\nno advice: nothing that Swath knows would save {PART_MIN:.0%} of the run or more")
     for number, one in enumerate(found.advice, 1):
         print()
+        if one.proposal.title in struck:
+            print(f"{number}. struck, its replay saves nothing: {one.proposal.title}")
+            continue
         for line in _lines(number, one):
             print(line)
+
+
+def print_verification(shown: Verification) -> None:
+    """Print what was predicted beside what replays save."""
+    original = shown.original
+    print(
+        f"\nreplayed in {original.store}: the run as it was, {in_seconds(original.elapsed_seconds)}"
+        f" ({in_seconds(original.traced_elapsed_seconds)} in the log)"
+    )
+    rows = output.table("advice", "predicted", "replayed", "error", right=("predicted", "replayed", "error"))
+    for one in shown.replayed:
+        replayed = "-" if one.replayed is None else _signed(one.replayed)
+        error = "-" if one.error is None or not one.gains else f"{one.error:+.0%}"
+        rows.add_row(one.title, in_seconds(one.predicted), replayed, error)
+    output.console().print(rows)
+    for one in shown.replayed:
+        if one.why:
+            print(f"{one.title}: not replayed: {one.why}")
 
 
 def _lines(number: int, one: Advice) -> Iterator[str]:

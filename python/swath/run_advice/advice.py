@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from swath.replay.changes import Change
+from swath.replay.changes import Change, Collective
 from swath.run_advice.exact import ArrayOperations, array_operations, seconds_now
 from swath.run_advice.observed import Accesses, Observed
 from swath.run_advice.pattern import Pattern
@@ -15,6 +15,12 @@ from swath.run_advice.prices import Prices, Saving, sum_of
 
 COUNTERS_FACTOR = 2.0
 """Seconds that follow from counters alone are less certain by this factor."""
+SHOWN_MAX = 2
+"""The number of findings whose numbers an advice on many files shows."""
+FACTOR_MOST = 4.0
+"""A learned factor lies between the inverse of this number and the number."""
+MEMORY = 8
+"""A new replay weighs at least one part in so many."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +129,28 @@ class Finding:
     @property
     def key(self) -> tuple[str, ...]:
         """Return what findings that belong together have in common."""
+        if isinstance(self.proposal.change, Collective):  # of reads and writes together
+            return (self.proposal.title, *self.subject.files)
         return (self.proposal.title, *self.subject.kind)
+
+
+@dataclass(frozen=True)
+class Factor:
+    """What replays have shown of one kind of advice, for one store.
+
+    Attributes:
+        factor: replayed seconds divided by predicted ones.
+        observations: the number of replays.
+    """
+
+    factor: float = 1.0
+    observations: int = 0
+
+    def observed(self, ratio: float) -> Factor:
+        """Return the factor after one more replay, which is bounded: one disturbed replay must not spoil the rest."""
+        weight = 1 / min(self.observations + 1, MEMORY)
+        bounded = min(max(ratio, 1 / FACTOR_MOST), FACTOR_MOST)
+        return Factor(self.factor ** (1 - weight) * bounded**weight, self.observations + 1)
 
 
 @dataclass(frozen=True)
@@ -138,6 +165,7 @@ class Advice:
         part: the same as a part of the run.
         words: how the numbers are computed.
         commands: commands that print the numbers.
+        learned: the factor that replays have taught, which is in the saving.
     """
 
     proposal: Proposal
@@ -147,6 +175,17 @@ class Advice:
     part: float
     words: str
     commands: tuple[str, ...]
+    learned: Factor = Factor()
+
+    def corrected(self, learned: Factor) -> Advice:
+        """Return the advice with a learned factor in its saving; calls cannot save more than their seconds."""
+        if not learned.observations:
+            return self
+        most = self.evidence["seconds"]
+        low, likely, high = (min(one * learned.factor, most) for one in vars(self.saving).values())
+        words = f"{self.words}; times {learned.factor:.3g}, learned from {learned.observations:,} replays"
+        saving, part = Saving(low, likely, high), self.part * likely / self.saving.likely
+        return replace(self, saving=saving, part=part, words=words, learned=learned)
 
 
 @dataclass
@@ -236,10 +275,10 @@ class Question:
         worst, best = max(then, scaled) * self.uncertainty, min(then, scaled) / self.uncertainty
         likely = slowest * saved_part
         saving = Saving(slowest - worst, likely, slowest - best)
-        if self.prices.is_elsewhere:  # the seconds now are prices, too
-            saving = Saving(
-                min(saving.low, likely / self.uncertainty), likely, max(saving.high, likely * self.uncertainty)
-            )
+        if self.prices.is_elsewhere:  # the seconds now are prices, too, and regions may lie so close that no head moves
+            near = self.prices.without_jumps(now) - then * self.uncertainty
+            high = max(saving.high, likely * self.uncertainty)
+            saving = Saving(min(saving.low, near, likely / self.uncertainty), likely, high)
         words = (
             f"{_seconds(slowest)} × (1 - {_seconds(then)} / {_seconds(before)}); {_seconds(then)} is the price of"
             f' "{after.words}", {_seconds(before)} of "{now.words}"'
@@ -279,10 +318,16 @@ def joined(run_seconds: float, processes: int, findings: Sequence[Finding]) -> A
     saving = _together(processes, by_seconds)
     rows = [row for one in findings for row in one.subject.rows]
     files = tuple(dict.fromkeys(file for one in by_seconds for file in one.subject.files))
-    what, words = first.subject.what, first.estimate.words
+    shown = by_seconds[:SHOWN_MAX]
+    what, words = (
+        "; and ".join(said) for said in zip(*((one.subject.what, one.estimate.words) for one in shown), strict=True)
+    )
+    if len(findings) > len(shown):
+        what += f"; and {len(findings) - len(shown):,} more like these"
+        words += f"; likewise for {len(findings) - len(shown):,} more"
     if len(findings) > 1:
-        what = f"{len(findings):,} times as: {what}"
-        words += f"; likewise for {len(findings) - 1:,} more, added up rank by rank"
+        words += "; added up rank by rank"
+    commands = tuple(dict.fromkeys(command for one in shown for command in one.estimate.commands))
     evidence: dict[str, Any] = {
         "what": what,
         "calls": sum(one.subject.calls for one in findings),
@@ -295,7 +340,7 @@ def joined(run_seconds: float, processes: int, findings: Sequence[Finding]) -> A
     if proposal.change is not None and len(files) > 1:
         proposal = replace(proposal, change=replace(proposal.change, file=""))
     part = saving.likely / run_seconds if run_seconds > 0 else 0.0
-    return Advice(proposal, files, evidence, saving, part, words, first.estimate.commands)
+    return Advice(proposal, files, evidence, saving, part, words, commands)
 
 
 def _together(processes: int, findings: Sequence[Finding]) -> Saving:

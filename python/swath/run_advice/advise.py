@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from swath.run_advice.advice import Advice, Finding, Question, joined
+from swath.run_advice.advice import Advice, Factor, Finding, Question, joined
 from swath.run_advice.observed import observed
 from swath.run_advice.prices import Prices
 from swath.run_advice.rules import RULES
@@ -45,12 +46,13 @@ class RunAdvice:
     notes: tuple[str, ...]
 
 
-def advise(log: Log, prices: Prices) -> RunAdvice:
+def advise(log: Log, prices: Prices, learned: Mapping[str, Factor] | None = None) -> RunAdvice:
     """Return the advice about a run.
 
     Args:
         log: its log, from `swath.trace.opening.read_log`.
         prices: the prices of its store, or of another one on which it is to run.
+        learned: what replays have taught on this store, by the titles of advice.
     """
     run = observed(log)
     question = Question(run, prices)
@@ -58,7 +60,7 @@ def advise(log: Log, prices: Prices) -> RunAdvice:
     if prices.is_elsewhere:
         priced = _priced(question)
         seconds, io_seconds = max(seconds - io_seconds, 0.0) + priced, priced
-    found = [] if not seconds > 0 else _advice(question, seconds)
+    found = [] if not seconds > 0 else _advice(question, seconds, learned or {})
     return RunAdvice(
         log.path,
         log.tracer,
@@ -83,7 +85,7 @@ def _priced(question: Question) -> float:
     return max(of_rank)
 
 
-def _advice(question: Question, run_seconds: float) -> list[Advice]:
+def _advice(question: Question, run_seconds: float, learned: Mapping[str, Factor]) -> list[Advice]:
     """Return the advice of all rules. What an earlier rule changes, a later one leaves alone."""
     taken: set[tuple[str, str]] = set()
     advice = []
@@ -94,6 +96,7 @@ def _advice(question: Question, run_seconds: float) -> list[Advice]:
                 groups.setdefault(finding.key, []).append(finding)
         for findings in groups.values():
             one = joined(run_seconds, question.run.processes, findings)
+            one = one.corrected(learned.get(one.proposal.title, Factor()))
             if one.part < PART_MIN:
                 continue
             advice.append(one)

@@ -43,6 +43,7 @@ class Accesses:
         gap: the bytes between neighbouring runs of all ranks that nobody moved, on average.
         distinct: the different bytes that were moved; -1 if not known.
         rank_distinct: the same, summed over ranks.
+        known_bytes: the bytes of the calls in `rows`; a log may lack some.
         span: the bytes from the first to the last moved byte; -1 if not known.
         phases: the number of phases.
         distribution: the distribution over ranks, in words; "" if it is not recognised.
@@ -64,6 +65,7 @@ class Accesses:
     gap: float = 0.0
     distinct: int = -1
     rank_distinct: int = -1
+    known_bytes: int = 0
     span: int = -1
     phases: int = 1
     distribution: str = ""
@@ -87,7 +89,7 @@ class Accesses:
     @property
     def passes(self) -> float:
         """Return how often each byte was moved by its rank, on average."""
-        return max(1.0, self.bytes / self.rank_distinct) if self.rank_distinct > 0 else 1.0
+        return max(1.0, self.known_bytes / self.rank_distinct) if self.rank_distinct > 0 else 1.0
 
 
 @dataclass
@@ -267,7 +269,7 @@ def _look_into(log: Log, one: Accesses, of_file: dict[tuple[str, str, str], Rows
     together = runs_of(offset, length)
     one.distinct = together.bytes
     own = runs_of((rank - rank.min()) * (one.span + 1) + offset - low, length)
-    one.rank_distinct = own.bytes
+    one.rank_distinct, one.known_bytes = own.bytes, int(length.sum())
     ranks = len(np.unique(rank))
     one.space_runs = len(own) / ranks
     one.runs = max(one.space_runs, _breaks(rank, offset, length) / ranks / one.passes)

@@ -108,6 +108,11 @@ class Prices:
         array = _core.Array(_core.solo_comm(), self._file, form, b"", given)
         return pattern.times * float(array.explain(operation, cached).price["seconds"])
 
+    def without_jumps(self, pattern: Pattern) -> float:
+        """Return the seconds of the calls of one rank, as if each followed the one before."""
+        calls = pattern.times * pattern.regions * pattern.calls
+        return calls * self.request(pattern.way, pattern.size / pattern.calls)
+
     def request(self, way: str, size: float, cached: float = 0.0) -> float:
         """Return the seconds of one request that follows the one before."""
         return self._of_medium(way, "", size, cached)

@@ -1,6 +1,7 @@
 """The rules: a module for each kind of advice, with one function, which looks at a run and yields its findings.
 
-They are in the order of the systematic approach of Kandaswamy et al. 2002, figure 12, but for the interface (`advice.Step`).
+They are in the order of the systematic approach of Kandaswamy et al. 2002, figure 12, but for the interface
+(`advice.Step`).
 """
 
 from __future__ import annotations

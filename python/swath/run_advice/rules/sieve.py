@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from swath.replay.changes import Merge
 from swath.run_advice.advice import LOCAL, Finding, Proposal, Question
 from swath.run_advice.means import lines
 from swath.run_advice.pattern import Pattern
@@ -33,7 +32,6 @@ def findings(question: Question) -> Iterator[Finding]:
                 "data sieving: read a window, and pick from it",
                 condition=f"{one.runs:,.0f} regions are {part:.0%} of the {one.span:,} bytes around them",
                 means=lines(question.run, "sieve", "read"),
-                change=Merge(file=one.file, bytes=LARGE_BYTES),
                 presumes=("the regions are known before the first of them is needed",),
                 guideline=2,
             ),
