@@ -14,6 +14,7 @@
 #include <new>
 #include <optional>
 
+#include "base/bulk_data.h"
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "base/stopwatch.h"
@@ -150,8 +151,8 @@ class OwnWindows {
   // file. The lock is taken after the exchange and released before the next, so that no rank waits for another while it
   // holds one.
   void write_filled_in(const Window& window, const std::byte* buffer) {
-    if (filled_.empty()) {
-      filled_.resize(static_cast<size_t>(capacity_));
+    if (!filled_) {
+      filled_ = BulkBuffer(capacity_);
       job_.counters.buffer_bytes += capacity_;
     }
     job_.engine.update(
@@ -169,7 +170,7 @@ class OwnWindows {
   int64_t capacity_;
   std::unique_ptr<CachedView> view_;
   std::optional<Error> failure_;
-  std::vector<std::byte> filled_;
+  BulkBuffer filled_;
   bool is_cold_ = false;  // pages in flight from the device count as cached, so after one uncached window all are
                           // waited for
   bool under_way_ = false;

@@ -112,11 +112,11 @@ std::byte* WindowExchange::own_window(int64_t round) {
   if (!shared_.empty() && !staged_) return shared_with(comm_.rank(), round);
   const int64_t slots = staged_ ? 1 : kSlots;
   if (!private_windows_) {
-    private_windows_ = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(slots * capacity_));
+    private_windows_ = BulkBuffer(slots * capacity_);
     buffer_bytes_ += slots * capacity_;
     counters_.buffer_bytes = std::max(counters_.buffer_bytes, buffer_bytes_);
   }
-  return private_windows_.get() + round % slots * capacity_;
+  return private_windows_.data() + round % slots * capacity_;
 }
 
 const Window* WindowExchange::own_of(const RoundWindows& windows) const {
@@ -190,15 +190,14 @@ void WindowExchange::send_elements(ExchangeSide& side, const RoundWindows& windo
   for (size_t i = 0; i < domains_.size(); ++i) {
     const int aggregator = domains_.rank_of(i);
     if (!windows[i] || shares_with(aggregator)) continue;
-    Packet packet{aggregator, {}};
-    packet.data.resize(static_cast<size_t>(side.mine.bytes_in(windows[i]->begin, windows[i]->limit)));
+    Packet packet{aggregator, BulkBuffer(side.mine.bytes_in(windows[i]->begin, windows[i]->limit))};
     const int64_t moved = pack_from_memory(side, *windows[i], packet.data.data());
     if (moved > 0) packets_to_.push_back(std::move(packet));
     count_moved(aggregator, moved);
   }
   if (const Window* own = own_of(windows)) {
     for_each_message(side, *own, [&](int rank, const Access&, int64_t bytes) {
-      packets_from_.push_back({rank, std::vector<std::byte>(static_cast<size_t>(bytes))});
+      packets_from_.push_back({rank, BulkBuffer(bytes)});
     });
   }
   exchange_packets();
@@ -288,7 +287,7 @@ void WindowExchange::send_window(ExchangeSide& side, const RoundWindows& windows
   packets_from_.clear();
   if (const Window* own = own_of(windows)) {
     for_each_message(side, *own, [&](int rank, const Access& theirs, int64_t bytes) {
-      Packet packet{rank, std::vector<std::byte>(static_cast<size_t>(bytes))};
+      Packet packet{rank, BulkBuffer(bytes)};
       pack_from_window(theirs, *own, own_window(round), packet.data.data());
       packets_to_.push_back(std::move(packet));
     });
@@ -296,7 +295,7 @@ void WindowExchange::send_window(ExchangeSide& side, const RoundWindows& windows
   for (size_t i = 0; i < domains_.size(); ++i) {
     if (!windows[i] || shares_with(domains_.rank_of(i))) continue;
     const int64_t bytes = side.mine.bytes_in(windows[i]->begin, windows[i]->limit);
-    if (bytes > 0) packets_from_.push_back({domains_.rank_of(i), std::vector<std::byte>(static_cast<size_t>(bytes))});
+    if (bytes > 0) packets_from_.push_back({domains_.rank_of(i), BulkBuffer(bytes)});
   }
   exchange_packets();
 }
@@ -331,12 +330,12 @@ void WindowExchange::exchange_packets() {
   std::vector<ReceiveMessage> receives;
   int64_t packed_bytes = 0;
   for (const Packet& packet : packets_to_) {
-    sends.push_back({packet.peer, packet.data});
-    packed_bytes += static_cast<int64_t>(packet.data.size());
+    sends.push_back({packet.peer, packet.data.span()});
+    packed_bytes += packet.data.bytes();
   }
   for (Packet& packet : packets_from_) {
-    receives.push_back({packet.peer, packet.data});
-    packed_bytes += static_cast<int64_t>(packet.data.size());
+    receives.push_back({packet.peer, packet.data.span()});
+    packed_bytes += packet.data.bytes();
   }
   counters_.buffer_bytes = std::max(counters_.buffer_bytes, buffer_bytes_ + packed_bytes);
   comm_.exchange(sends, receives);

@@ -26,6 +26,7 @@
 #include <span>
 #include <vector>
 
+#include "base/bulk_data.h"
 #include "method/run.h"
 
 namespace swath {
@@ -81,7 +82,7 @@ class WindowExchange {
  private:
   struct Packet {
     int peer;
-    std::vector<std::byte> data;
+    BulkBuffer data;
   };
 
   // The memory that this rank shares with `rank` in this round: its window (in place) or its stage; null: nothing is
@@ -113,7 +114,7 @@ class WindowExchange {
   bool staged_ = false;
   bool messages_ = false;  // some rank of the communicator may need one
   std::vector<std::span<std::byte>> shared_;
-  std::unique_ptr<std::byte[]> private_windows_;
+  BulkBuffer private_windows_;
   int64_t buffer_bytes_ = 0;
   std::vector<Packet> packets_to_, packets_from_;
 };

@@ -73,7 +73,7 @@ class SwathReader:
         self.file_of_key: dict[int, int] = {}
         self.parts: list[Requests] = []
         self.version, self.ended, self.command = 0, 0.0, ""
-        self.rank, self.process, self.began = 0, 0, 0.0
+        self.rank, self.ranks, self.process, self.began = 0, 0, 0, 0.0
 
     def take_metadata(self, said: Object) -> None:
         """Take facts about the trace, an array, or an operation."""
@@ -81,6 +81,7 @@ class SwathReader:
         if name == "swath_trace":
             self.version, self.command = int(args["version"]), str(args["command"])
             self.rank, self.process = int(args["rank"]), int(args["process"])
+            self.ranks = int(args.get("ranks", 0))
             self.began = float(args["began"]) * MICROSECONDS
             if self.version not in VERSIONS:
                 raise FormatError(f"version {self.version} of the format; this Swath reads {VERSIONS}: install a newer")
@@ -284,13 +285,16 @@ def _swath_log(path: str, files: Sequence[str]) -> Log:
     reader = SwathReader()
     log = Log(path, "Swath")
     spans: dict[tuple[int, int], tuple[float, float]] = {}  # of each process; one may have several files
+    commands: dict[tuple[int, int], str] = {}  # of ranks of MPI
+    cuts: list[tuple[str, int]] = []  # with the number of ranks that the trace says
+    ranks = 0
     for file in files:
-        reader.version, reader.process, reader.ended = 0, 0, 0.0
+        reader.version, reader.process, reader.ranks, reader.ended = 0, 0, 0, 0.0
         first = len(reader.parts)
         cut = _read_lines(file, reader)
         cut = why_cut(file, reader.version, reader.ended, cut)
         if cut:
-            log.notes.append(f"{file}: not complete: {cut}")
+            cuts.append((f"{file}: not complete: {cut}", reader.ranks))
         parts = [part for part in reader.parts[first:] if len(part)]
         began = min([reader.began or np.inf, *(float(part.began.min()) for part in parts)])
         if np.isfinite(began):
@@ -298,12 +302,20 @@ def _swath_log(path: str, files: Sequence[str]) -> Log:
             process = (reader.rank, reader.process)
             earlier = spans.get(process, (began, ended))
             spans[process] = (min(began, earlier[0]), max(ended, earlier[1]))
-    log.execution_seconds = sum(ended - began for began, ended in spans.values())
-    log.command, log.ranks = reader.command, max(len(spans), 1)
+            if reader.ranks:
+                ranks, commands[process] = max(ranks, reader.ranks), reader.command
+    run_began = min((began for began, _ in spans.values()), default=0.0)
+    log.has_mpi = ranks > 0
+    log.notes.extend(note for note, of_ranks in cuts if of_ranks or not ranks)
+    if log.has_mpi:  # the launcher is no rank, and a rank that used no file has no trace
+        spans = {process: span for process, span in spans.items() if process in commands}
+    together = sum(ended - began for began, ended in spans.values())
+    log.command, log.ranks = next(iter(commands.values()), reader.command), ranks or max(len(spans), 1)
+    log.execution_seconds = together * log.ranks / max(len(spans), 1) if log.has_mpi else together
     log.files = [str(name) for name in reader.files]
     log.kinds = reader.kinds.listed
     log.operations = [reader.words.get(index, "") for index in range(len(reader.operations))]
-    return _finished(log, reader.parts, min((began for began, _ in spans.values()), default=0.0))
+    return _finished(log, reader.parts, run_began)
 
 
 def _dftracer_log(path: str, files: Sequence[str]) -> Log:
