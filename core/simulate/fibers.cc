@@ -86,7 +86,7 @@ void Fibers::switch_to(int fiber) {
 }
 
 void Fibers::settle() {
-  if (ready_.empty() || ready_.top().time >= now()) return;
+  if (ready_.empty() || ready_.top() > Ready{now(), running_}) return;
   make_ready(running_);
   run_next();
 }

@@ -60,15 +60,15 @@ class Fibers {
     const char* doing = nullptr;  // what it waits in; null: it does not wait
     bool is_done = false;
   };
+  // Of two at the same time the lower one is first.
   struct Ready {
     double time;
-    int64_t number;
     int fiber;
-    bool operator>(const Ready& other) const { return time != other.time ? time > other.time : number > other.number; }
+    bool operator>(const Ready& other) const { return time != other.time ? time > other.time : fiber > other.fiber; }
   };
 
   static void enter();
-  void make_ready(int fiber) { ready_.push({fibers_[fiber].now, next_number_++, fiber}); }
+  void make_ready(int fiber) { ready_.push({fibers_[fiber].now, fiber}); }
   // Runs the first ready fiber; -1: returns to run() if none is left.
   void run_next();
   void switch_to(int fiber);
@@ -82,7 +82,6 @@ class Fibers {
   const std::function<void(int)>* body_ = nullptr;
   Fiber main_;
   int running_ = -1;
-  int64_t next_number_ = 0;
   int64_t switches_ = 0;
   std::exception_ptr first_;
   std::string failure_;

@@ -257,7 +257,11 @@ void bind_operation(nb::module_& m) {
       .def_prop_ro("shape", &ArrayForm::shape)
       .def_prop_ro("element_bytes", &ArrayForm::element_bytes)
       .def_prop_ro(
-          "layout", [](const ArrayForm& form) { return std::const_pointer_cast<swath::Layout>(form.layout()); },
+          "layout",
+          [](const ArrayForm& form) -> std::optional<std::shared_ptr<swath::Layout>> {
+            if (form.layout() == nullptr) return std::nullopt;
+            return std::const_pointer_cast<swath::Layout>(form.layout());
+          },
           "None where no plan moves the bytes: coded chunks, and arrays that a format's library reads.")
       .def(
           "serialise",

@@ -18,7 +18,7 @@ from module_imports import (
 )
 
 LAYERS = (
-    {"errors", "_simulation"},
+    {"errors"},
     {"base", "space", "simulated"},
     {"ranks"},
     {"formats"},

@@ -152,6 +152,18 @@ def operations_of(traces: list[ProcessTrace]) -> list[tuple[str, str, list[list[
     return found
 
 
+def ranges_of(trace: ProcessTrace) -> list[tuple[int, int, int]]:
+    """The range of the file in which the bytes of each operation lie, and their number."""
+    made = (trace.operations[event.arguments["operation"]] for event in trace.events if is_operation(event))
+    return [(one.begin, one.end, one.file_bytes) for one in made]
+
+
+def as_range(call: Call) -> tuple[int, int, int]:
+    """The same of a call of MPI-IO."""
+    _, place, count = call
+    return (*(place if isinstance(place, tuple) else (place, place + count)), count)
+
+
 def moved_bytes(traces: list[ProcessTrace], direction: str) -> int:
     """The bytes that the ranks together moved from or to the file."""
     counter = "read_bytes" if direction == "read" else "written_bytes"
@@ -164,6 +176,8 @@ def test_operations_of_btio_are_the_cells_of_the_ranks(tmp_path: Path, ranks: in
     found = [(direction, boxes) for direction, _, boxes in operations_of(traces)]
     boxes = [[btio_boxes(12, dump, rank, ranks) for rank in range(ranks)] for dump in range(2)]
     assert found == [(way, of_dump) for way in ("write", "read") for of_dump in boxes]
+    for rank, trace in enumerate(traces):
+        assert ranges_of(trace) == list(map(as_range, expected_calls("btio-full", rank, ranks)))
     assert moved_bytes(traces, "write") == (tmp_path / "btio.dat").stat().st_size
 
 
@@ -173,6 +187,8 @@ def test_operations_of_ast_are_the_blocks_of_the_ranks(tmp_path: Path, ranks: in
     found = [(direction, boxes) for direction, _, boxes in operations_of(traces)]
     boxes = [[[ast_box((30, 26), dump, rank, ranks)] for rank in range(ranks)] for dump in range(2)]
     assert found == [("write", boxes[0]), ("write", boxes[1]), ("read", boxes[1])]
+    for rank, trace in enumerate(traces):
+        assert ranges_of(trace) == list(map(as_range, expected_calls("ast-mpi", rank, ranks)))
     assert moved_bytes(traces, "write") == (tmp_path / "ast.dat").stat().st_size
 
 
@@ -222,7 +238,8 @@ def expected_calls(name: str, rank: int, ranks: int) -> list[Call]:
 def as_call(event: Event) -> Call:
     said = event.arguments
     place = said.get("offset", (said.get("begin"), said.get("end")))
-    return said["function"].removeprefix("MPI_File_"), place, said.get("read_bytes", said.get("written_bytes", 0))
+    function = said["function"].removeprefix("MPI_File_").removesuffix("_c")  # mpi4py has large counts
+    return function, place, said.get("read_bytes", said.get("written_bytes", 0))
 
 
 @pytest.mark.parametrize(("name", "ranks"), CASES)
@@ -248,3 +265,20 @@ def test_operations_of_the_drop_in_are_those_of_its_report(tmp_path: Path, name:
     assert max(map(len, moves)) == sum(one.operations for one in told)
     sizes = [call[2] for rank in range(ranks) for call in expected_calls(name, rank, ranks)]
     assert sum(one.bytes for one in told) == sum(sizes)
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_calls_of_mpi4py_are_read_back_one_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ranks: int) -> None:
+    for name, value in (("LD_PRELOAD", str(stub())), ("SWATH_MPI_IO", "trace")):
+        monkeypatch.setenv(name, value)
+    program, arguments = PYTHON["ipars-optimised"]
+    traces = run_recorded(tmp_path, ranks, program, [*arguments, "--variant", "mpi"], monkeypatch)
+    z, y, x, records, variables = 5, 7, 6, 4, 17
+    for rank, trace in enumerate(traces):
+        block = -(-y // ranks)
+        cells = z * x * max(min(block, y - rank * block), 0)
+        expected = [("write", "write_at_all", 4 * cells * variables)] * records
+        expected += [("read", "read_at_all", 4 * cells), ("read", "read_at_all", 4 * cells * 3)] * records
+        expected += [("read", "read_at", 4 * records * z * variables)] if rank == 0 else []
+        moves = [event for event in trace.events if event.name in ("read", "write")]
+        assert [(event.name, *as_call(event)[::2]) for event in moves] == expected

@@ -26,6 +26,7 @@ examples:
   swath trace --into run7 mpiexec -n 4 ./program   all processes that it starts
   SWATH_TRACE=run7 mpiexec -n 4 ./program          the operations of Swath, for a job script
   swath characterise run7                          what the program did, in tables
+  swath replay run7                                the same once more, on scratch files
 
 The files are compressed events of Chrome's trace format, a line each: Perfetto
 (https://ui.perfetto.dev) opens them.

@@ -64,6 +64,8 @@ def _each_rank(run: Run, change: Change, work: Callable[[Actions], Actions], not
 @_applied.register
 def _(change: kinds.Merge, run: Run) -> Run:
     concerned = concerns(run, change)
+    moved = {name: {one.file for one in run.every_action() if one.moves == name} for name in ("read", "write")}
+    shared = moved["read"] & moved["write"]  # what one rank writes there, another may read behind a barrier
 
     def merged(of_rank: Actions) -> Actions:
         found: list[Action] = []
@@ -81,7 +83,7 @@ def _(change: kinds.Merge, run: Run) -> Run:
                 found.append(replace(one, name=""))
                 continue
             if one.name == "barrier":
-                last.clear()
+                last = {key: place for key, place in last.items() if key[1] not in shared}
             elif one.name in ("read", "write"):
                 last[one.layer, one.file] = len(found)
             else:
@@ -95,11 +97,7 @@ def _(change: kinds.Merge, run: Run) -> Run:
 def _follows(before: Action, one: Action, most: int) -> bool:
     is_behind = one.offset == UNKNOWN == before.offset or one.offset == before.offset + before.length
     return (
-        one.name == before.name
-        and one.name in ("read", "write")
-        and is_behind
-        and one.phase == before.phase
-        and before.length + one.length <= most
+        one.name == before.name and one.name in ("read", "write") and is_behind and before.length + one.length <= most
     )
 
 

@@ -70,7 +70,7 @@ def _of_phase(calls: list[Action], keys: list[Key], replaced: set[int]) -> list[
     places: list[int] = []
     for key in keys:
         own = [n for n, one in enumerate(calls) if id(one) in replaced and (one.phase, one.file, one.name) == key]
-        edge = (own[0] if key[2] == "read" else own[-1]) if own else _edge(calls, key[2])
+        edge = (own[0] if key[2] == "read" else own[-1] + 1) if own else _edge(calls, key[2])
         places.append(max([edge, *places[-1:]]))
     found: list[Action] = []
     gap = 0.0

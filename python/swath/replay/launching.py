@@ -37,8 +37,8 @@ def run_ranks(scratch: Scratch, job: Job) -> list[Timed]:
         commands = [[*program, str(rank)] for rank in range(job.run.ranks)]
     with contextlib.ExitStack() as stack:
         processes = [stack.enter_context(_process(command, rank, scratch)) for rank, command in enumerate(commands)]
-        _wait(processes)
-    return _answers(scratch.folder, job.run.ranks, [process.returncode for process in processes])
+        failed = _wait(processes)
+    return _answers(scratch.folder, job.run.ranks, failed)
 
 
 def _mpiexec() -> str:
@@ -74,8 +74,8 @@ def _process(command: list[str], rank: int, scratch: Scratch) -> Iterator[subpro
                 pipe.close()
 
 
-def _wait(processes: list[subprocess.Popen[bytes]]) -> None:
-    """Serve the barriers of the ranks until all have ended, or one has failed."""
+def _wait(processes: list[subprocess.Popen[bytes]]) -> int:
+    """Serve the barriers of the ranks until all have ended, or one has failed. Return the status of this one, or 0."""
     with selectors.DefaultSelector() as waiting:
         for process in processes:
             assert process.stdout is not None
@@ -88,16 +88,17 @@ def _wait(processes: list[subprocess.Popen[bytes]]) -> None:
                     ready += 1
                 elif not said:
                     waiting.unregister(key.fileobj)
-                    if key.data.wait():
-                        return
+                    if status := key.data.wait():
+                        return int(status)
             if ready == len(processes):
                 ready = 0
                 for process in processes:
                     with contextlib.suppress(BrokenPipeError):
                         process.stdin.write(READY)  # type: ignore[union-attr]
+    return 0
 
 
-def _answers(folder: str, ranks: int, statuses: list[int]) -> list[Timed]:
+def _answers(folder: str, ranks: int, failed: int) -> list[Timed]:
     answers: list[Any] = []
     for rank in range(ranks):
         with (
@@ -109,8 +110,7 @@ def _answers(folder: str, ranks: int, statuses: list[int]) -> list[Timed]:
         if not isinstance(answer, Timed):
             raise from_wire(answer)
     if len(answers) < ranks:
-        ended = next((status for status in statuses if status), 0)
-        by = f"by signal {-ended}" if ended < 0 else f"with status {ended}"
+        by = f"by signal {-failed}" if failed < 0 else f"with status {failed}"
         raise StoreError(
             f"replay: a rank did not end well (a process ended {by}; what it said stands above): nothing is left "
             "of the replay"

@@ -16,7 +16,7 @@ from swath.replay.changes import Change
 from swath.replay.launching import run_ranks
 from swath.replay.modelled import run_modelled
 from swath.replay.rank import Job
-from swath.replay.result import Result, compared
+from swath.replay.result import Circumstances, Result, compared
 from swath.store import profile
 
 MODELLED_DISK = "disk:"
@@ -102,19 +102,19 @@ def run(
         dropped = _drop(run, paths, cold) if not is_modelled else False
         job = Job(run, paths, gaps)
         before = os.getloadavg()[0] / (os.cpu_count() or 1)
-        timed = run_modelled(job, engine_of(needs.store)) if is_modelled else run_ranks(private, job)
-    return compared(original, run, timed, needs.store, was_dropped=dropped, load=before, has_gaps=gaps)
+        timed = run_modelled(job, engine_of(needs.store, private.folder)) if is_modelled else run_ranks(private, job)
+    return compared(original, run, timed, Circumstances(needs.store, dropped, before, gaps))
 
 
-def engine_of(store: str) -> str:
-    """Return the engine of a modelled disk. Raise ArgumentError if there is none of this name."""
+def engine_of(store: str, disk: str) -> str:
+    """Return the engine of a modelled disk: one of its own for each `disk`. Raise ArgumentError if there is no such."""
     preset = store.removeprefix(MODELLED_DISK)
     names = [one["name"] for one in _core.modelled_disk_presets()]
     if preset not in names:
         raise ArgumentError(
             f"replay: store {store}: there is no such modelled disk: expected one of {', '.join(names)}"
         )
-    return f"{profile.MODELLED}{preset}"
+    return f"{profile.MODELLED}{preset}@{os.path.basename(disk)}"
 
 
 def default_store(run: Run) -> str:

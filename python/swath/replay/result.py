@@ -78,19 +78,31 @@ class Result:
     has_gaps: bool
 
 
-def compared(
-    original: Run, run: Run, timed: Sequence[Timed], store: str, *, was_dropped: bool, load: float, has_gaps: bool
-) -> Result:
+@dataclass(frozen=True)
+class Circumstances:
+    """How a run was replayed.
+
+    Attributes:
+        store: the folder, or the modelled disk.
+        was_dropped: whether files were dropped from the page cache.
+        load: how many processes waited for a processor before (the load average of one minute), for each processor.
+        has_gaps: whether gaps in time were kept.
+    """
+
+    store: str
+    was_dropped: bool
+    load: float
+    has_gaps: bool
+
+
+def compared(original: Run, run: Run, timed: Sequence[Timed], how: Circumstances) -> Result:
     """Return the result of a replay.
 
     Args:
         original: the run without changes.
         run: the run that was carried out.
         timed: what each rank did.
-        store: where.
-        was_dropped: whether files were dropped from the page cache.
-        load: how many processes waited for a processor before (the load average of one minute), for each processor.
-        has_gaps: whether gaps in time were kept.
+        how: how it was replayed.
     """
     ranks = tuple(_of_rank(original, run, rank, one) for rank, one in enumerate(timed))
     seconds, traced = sum(one.seconds for one in ranks), original.io_seconds
@@ -98,10 +110,10 @@ def compared(
     elapsed = max((one.began + one.seconds for one in original.every_action()), default=0.0)
     began = min((one.began for one in original.every_action()), default=0.0)
     is_reproduced = abs(difference) <= REPRODUCED_PART
-    reasons = () if is_reproduced or run.changes else _reasons(original, store, was_dropped, load, has_gaps)
+    reasons = () if is_reproduced or run.changes else _reasons(original, how)
     return Result(
         original.path,
-        store,
+        how.store,
         run.changes,
         ranks,
         seconds,
@@ -116,8 +128,8 @@ def compared(
         None if run.changes else is_reproduced,
         reasons,
         run.notes,
-        was_dropped,
-        has_gaps,
+        how.was_dropped,
+        how.has_gaps,
     )
 
 
@@ -131,23 +143,24 @@ def _of_rank(original: Run, run: Run, rank: int, timed: Timed) -> OfRank:
     )
 
 
-def _reasons(run: Run, store: str, was_dropped: bool, load: float, has_gaps: bool) -> tuple[str, ...]:
+def _reasons(run: Run, how: Circumstances) -> tuple[str, ...]:
     """Return why a replay may take another time than the run."""
     found = []
     if not run.is_complete:
         found.append("the trace is cut: calls are missing")
     if any(one.startswith(NOT_REPLAYED) and any(name in one for name in LEFT_OUT) for one in run.notes):
         found.append("some calls of the run are not replayed, see the notes")
-    if store.startswith("disk:"):
+    is_modelled = how.store.startswith("disk:")
+    if is_modelled:
         found.append("the modelled disk is not the disk of the run, and has no page cache")
     elif any(one.initial_bytes for one in run.files):
-        how = "dropped from" if was_dropped else "left in"
+        where = "dropped from" if how.was_dropped else "left in"
         found.append(
-            f"how much of its files was cached in the run is not known: the scratch files were {how} the cache"
+            f"how much of its files was cached in the run is not known: the scratch files were {where} the cache"
         )
-    if load > LOAD_MAX and not store.startswith("disk:"):
-        found.append(f"the machine was busy: {load:.1f} processes for each processor waited before the replay")
-    if not has_gaps:
+    if how.load > LOAD_MAX and not is_modelled:
+        found.append(f"the machine was busy: {how.load:.1f} processes for each processor waited before the replay")
+    if not how.has_gaps:
         found.append("without its gaps, a run leaves the disk no time to write what is cached")
     if not found:
         found.append("the store, the machine, or its load differ from those of the run")

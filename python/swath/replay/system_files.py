@@ -14,6 +14,12 @@ from swath.replay.actions import UNKNOWN, Action
 KEPT_FLAGS = os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_SYNC | os.O_DSYNC
 """Flags of the run's opens that a replay repeats. All opens may read and write, and create the file."""
 SEEK_SET = 0
+_LIBRARY = ctypes.CDLL(None, use_errno=True)
+"""The C library: os.pread would allocate new memory for each call."""
+for _name in ("read", "pread"):
+    getattr(_LIBRARY, _name).restype = ctypes.c_ssize_t
+_LIBRARY.read.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t]
+_LIBRARY.pread.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int64]
 
 
 class SystemFiles:
@@ -24,6 +30,7 @@ class SystemFiles:
         self._open: defaultdict[int, list[int]] = defaultdict(list)  # descriptors, the last opened one last
         self._streams = Streams(paths)
         self._memory = memoryview(mmap.mmap(-1, max(largest, 1)))
+        self._address = ctypes.addressof(ctypes.c_char.from_buffer(self._memory))
         self._memory[:] = os.urandom(min(1 << 16, len(self._memory))).ljust(len(self._memory), b"\x5a")
 
     def open_before(self, actions: Sequence[Action]) -> None:
@@ -75,11 +82,13 @@ class SystemFiles:
     def _read(self, action: Action) -> int:
         descriptor, done = self._descriptor(action.file), 0
         while True:
-            memory = [self._memory[done : action.length]]
+            at, wanted = self._address + done, action.length - done
             if action.offset == UNKNOWN:
-                moved = os.readv(descriptor, memory)
+                moved: int = _LIBRARY.read(descriptor, at, wanted)
             else:
-                moved = os.preadv(descriptor, memory, action.offset + done)
+                moved = _LIBRARY.pread(descriptor, at, wanted, action.offset + done)
+            if moved < 0:
+                raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
             done += moved
             if done >= action.length or not moved:
                 return done

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from swath.errors import UnsupportedError
-from swath.replay.actions import UNKNOWN, Action, said_of_left_out
+from swath.replay.actions import NOT_REPLAYED, UNKNOWN, Action, said_of_left_out
 from swath.trace.log import Indices
 from swath.trace.reading import Event, ProcessTrace, is_operation, operation
 
@@ -16,6 +16,8 @@ IDENTITY = re.compile(r"(.*) \((?:[^()]|\([^()]*\))*, layout [0-9a-f]{16}(?:, op
 """The identity of an array in a trace: its file, with the variable, then its form (swath.formats.identity)."""
 NEW_FILE = re.compile(r"(^|/)\.([^/]+)\.swath-[0-9a-f]{12}$")
 """The name of a new file that is not complete."""
+SYSTEM = ("posix", "stdio")
+MPI_IO = "mpi-io"
 FILE_CALLS = frozenset(
     {"open", "close", "read", "write", "copy", "seek", "sync", "flush", "stat", "truncate", "unlink"}
 )
@@ -44,13 +46,13 @@ def actions_of_traces(traces: Sequence[ProcessTrace]) -> TracedRun:
     Raises:
         UnsupportedError: ranks exchange data in a way that a replay cannot repeat.
     """
-    ranks = _ranks([trace for trace in traces if trace.events])
+    ranks, notes = _taking_part(_ranks([trace for trace in traces if trace.events]))
     began = min((trace.events[0].began for of_rank in ranks for trace in of_rank), default=0.0)
     began = min([began, *(trace.began for of_rank in ranks for trace in of_rank if trace.began)])
     reader = _Reader(ranks, began)
     reader.match_operations()
     actions = [[one for trace in of_rank for one in reader.actions_of(trace)] for of_rank in ranks]
-    notes = [*reader.notes, *said_of_left_out(reader.left_out)]
+    notes += [*reader.notes, *said_of_left_out(reader.left_out)]
     return TracedRun(actions, [str(name) for name in reader.files], list(reader.operations), notes)
 
 
@@ -64,6 +66,17 @@ def _ranks(traces: list[ProcessTrace]) -> list[list[ProcessTrace]]:
         else:
             found.append([trace])
     return found
+
+
+def _taking_part(ranks: list[list[ProcessTrace]]) -> tuple[list[list[ProcessTrace]], list[str]]:
+    """Return the ranks without those of launchers, which move no bytes or take no part in collective operations."""
+    every = [[event for trace in of_rank for event in trace.events] for of_rank in ranks]
+    takes_part = [any(_is_carried_out(one) and one.arguments["ranks"] > 1 for one in events) for events in every]
+    if not any(takes_part):
+        takes_part = [any(one.name in ("read", "write", "copy") for one in events) for events in every]
+    found = [of_rank for of_rank, takes in zip(ranks, takes_part, strict=True) if takes]
+    less = len(ranks) - len(found)
+    return found, [f"{NOT_REPLAYED}: {less} processes that have no part in the reads and writes"] if less else []
 
 
 def _ended(trace: ProcessTrace) -> float:
@@ -82,7 +95,13 @@ class _Reader:
         self._began = began
         self._of_event: dict[int, int] = {}  # operations, by the id of the event
         traces = [trace for of_rank in ranks for trace in of_rank]
-        paths = {str(event.arguments["path"]) for one in traces for event in one.events if "path" in event.arguments}
+        events = [event for one in traces for event in one.events]
+        self._of_system = {
+            str(event.arguments.get("path", ""))
+            for event in events
+            if event.category in SYSTEM and event.name in ("read", "write", "copy")
+        }
+        paths = {str(event.arguments["path"]) for event in events if "path" in event.arguments}
         self._paths = final_paths(paths | {array.identity for one in traces for array in one.arrays.values()})
 
     def match_operations(self) -> None:
@@ -146,12 +165,16 @@ class _Reader:
             )
         if event.category == "swath":
             return self._swath_action(event)
+        if event.category == MPI_IO and args.get("path") in self._of_system:
+            return None  # the calls on the file system that it made are in the trace
         if event.name not in FILE_CALLS or "path" not in args:
             return self._left_out(event.name)
+        if event.category == MPI_IO and event.name in ("read", "write") and "offset" not in args:
+            return self._left_out(f"{event.name} of MPI-IO at places that the trace does not have")
         moved = int(args.get("read_bytes", args.get("written_bytes", 0)))
         return Action(
             "write" if event.name == "copy" else event.name,
-            event.category,
+            "posix" if event.category == MPI_IO else event.category,
             self.files[self._paths[str(args["path"])]],
             int(args.get("offset", UNKNOWN)),
             moved,

@@ -41,6 +41,7 @@ def machine_of(profile: StoredProfile, medium: str | None = None) -> Machine:
 def _values(profile: StoredProfile, medium: str) -> dict[str, Any]:
     numbers = profile.numbers
     overhead, rate = _line(numbers, medium)
+    batched = numbers.get(f"{medium}.read_jump_batched", 0.0)
     jump = (numbers[f"{medium}.read_jump"] + numbers[f"{medium}.write_jump"]) / 2
     copy = 1 / _at_least(numbers["gather"], PICKED_BYTES)
     cores = max(1, profile.machine.cores)
@@ -59,7 +60,7 @@ def _values(profile: StoredProfile, medium: str) -> dict[str, Any]:
             "disks_per_server": 1,
             "request_overhead": 0.0,
             "list_request_overhead_per_region": 0.0,
-            "list": True,
+            "list": 2 * batched < numbers[f"{medium}.read_jump"],  # whether a batch of ranges saves jumps
             "datatype": False,
             "locks": False,
             "disk": {
