@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from swath.run_advice.advice import BALANCE, Finding, Proposal, Question, Subject
-from swath.run_advice.means import lines
-from swath.run_advice.observed import Accesses
+from swath.advice.runs.advice import BALANCE, Finding, Proposal, Question, Subject
+from swath.advice.runs.means import lines
+from swath.advice.runs.observed import Accesses
 
 IMBALANCE_MIN = 1.25
 """The least ratio of the largest number of bytes of a rank to the mean."""

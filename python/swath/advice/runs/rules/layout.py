@@ -13,15 +13,15 @@ from swath.advice.advise import advise_operations
 from swath.advice.pricing import Conditions
 from swath.advice.question import Form
 from swath.advice.question import Question as LayoutQuestion
+from swath.advice.runs import exact
+from swath.advice.runs.advice import PATTERN, Finding, Proposal, Question, Subject
+from swath.advice.runs.means import lines
+from swath.advice.runs.observed import Accesses
+from swath.advice.runs.pattern import Pattern
+from swath.advice.runs.prices import DISK
+from swath.advice.runs.rules.common import LARGE_BYTES, of_access, worth_a_look
 from swath.errors import Error
 from swath.replay.changes import Layout
-from swath.run_advice import exact
-from swath.run_advice.advice import PATTERN, Finding, Proposal, Question, Subject
-from swath.run_advice.means import lines
-from swath.run_advice.observed import Accesses
-from swath.run_advice.pattern import Pattern
-from swath.run_advice.prices import DISK
-from swath.run_advice.rules.common import LARGE_BYTES, of_access, worth_a_look
 from swath.store.profile import MODELLED
 
 STRIDED = 0.5

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from swath.run_advice.advice import SERVERS, Finding, Proposal, Question
-from swath.run_advice.means import lines
-from swath.run_advice.rules.common import of_access
+from swath.advice.runs.advice import SERVERS, Finding, Proposal, Question
+from swath.advice.runs.means import lines
+from swath.advice.runs.rules.common import of_access
 from swath.trace.totals import all_totals
 
 OFTEN = 0.5

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from swath.advice.runs.advice import METADATA, Estimate, Finding, Proposal, Question, Subject
+from swath.advice.runs.means import lines
+from swath.advice.runs.observed import Metadata
+from swath.advice.runs.prices import Saving
 from swath.base.units import in_bytes
 from swath.replay.changes import Change, KeepOpen, OneSync
-from swath.run_advice.advice import METADATA, Estimate, Finding, Proposal, Question, Subject
-from swath.run_advice.means import lines
-from swath.run_advice.observed import Metadata
-from swath.run_advice.prices import Saving
 
 OPENS_MIN = 2.0
 """Calls for each rank of which one would be enough."""
