@@ -167,7 +167,7 @@ Execution Array::rebase_and_execute(const Call& call) {
 
 Execution Array::execute_traced(const Call& call) {
   if (!trace::is_active()) return dispatch(call);
-  const TracedOperation traced(call.operation, call.comm);
+  const TracedOperation traced(call.operation, call.comm, capabilities_.stripes);
   try {
     Execution done = dispatch(call);
     traced.end(done);

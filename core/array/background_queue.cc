@@ -1,10 +1,14 @@
 #include "array/background_queue.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <cstdint>
+#include <memory>
 #include <utility>
 
+#include "array/background_jobs.h"
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "base/progress_hook.h"
@@ -21,7 +25,20 @@ double monotonic_seconds() {
 // cost of a new thread does not matter.
 constexpr auto kLingers = std::chrono::milliseconds(50);
 
+std::atomic<int64_t> jobs_of_process = 0;  // that exist in this process
+
+template <typename Job>
+std::shared_ptr<Job> new_job() {
+  ++jobs_of_process;
+  return std::shared_ptr<Job>(new Job, [](const Job* done) {
+    delete done;
+    --jobs_of_process;
+  });
+}
+
 }  // namespace
+
+bool may_have_background_jobs() { return jobs_of_process > 0; }
 
 // ---- one job --------------------------------------------------------------------------------------------------------
 
@@ -55,7 +72,7 @@ void BackgroundQueue::Started::carry_out_unless_stopped() {
 }
 
 std::shared_ptr<BackgroundQueue::Started> BackgroundQueue::done_at_once(const Job& job) {
-  auto one = std::make_shared<Started>();
+  auto one = new_job<Started>();
   one->job_ = job;
   one->carry_out();
   one->is_done_ = true;
@@ -66,7 +83,7 @@ std::shared_ptr<BackgroundQueue::Started> BackgroundQueue::done_at_once(const Jo
 
 std::shared_ptr<BackgroundQueue::Started> BackgroundQueue::start(Job job, How how) {
   State& state = state_.get();
-  auto one = std::make_shared<Started>();
+  auto one = new_job<Started>();
   one->job_ = std::move(job);
   one->may_stop_ = how.may_stop;
   one->is_word_ = how.is_word;
@@ -86,7 +103,7 @@ std::shared_ptr<BackgroundQueue::Started> BackgroundQueue::start(Job job, How ho
 }
 
 std::shared_ptr<BackgroundQueue::Started> BackgroundQueue::start_and_wait(const Job& job, How how) {
-  auto one = std::make_shared<Started>();
+  auto one = new_job<Started>();
   one->job_ = job;
   if (how.by_thread && state_.get().carry_out_here(one)) return one;
   one = start(job, how);

@@ -190,8 +190,7 @@ std::vector<std::byte> CollectiveFile::change(const std::string& words,
                                               const std::function<std::vector<std::byte>(FormatFile&)>& work) {
   const OneChange one_change(changing_);
   finish_started();
-  agree_same(*comm_, words);  // before anything is changed
-  Changed changed = Changed::parse(on_first_rank(*comm_, words, [&] {
+  Changed changed = Changed::parse(change_on_first_rank(*comm_, words, [&] {
     refuse_changing("change");
     return changes_->change([&](FormatFile& file) {
       Changed made;

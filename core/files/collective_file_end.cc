@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "array/background_jobs.h"
 #include "base/bytes.h"
 #include "base/error.h"
 #include "comm/nodes.h"
@@ -11,7 +12,9 @@
 
 namespace swath {
 
+// A file may have thousands of arrays, and most programs start nothing in the background.
 void CollectiveFile::finish_started() const {
+  if (!may_have_background_jobs()) return;
   for (const auto& array : arrays()) array->finish_started();
 }
 

@@ -105,6 +105,14 @@ TEST_F(CollectiveFileTest, RanksMeetForARecordAsOftenWhateverElseTheFileHolds) {
   EXPECT_EQ(meetings(once, once), of_two);
 }
 
+TEST_F(CollectiveFileTest, RanksMeetOnceForADefinitionWhateverElseTheFileHolds) {
+  const auto define = [](const std::string& name) { return [name](DataFile& file) { file.add(growing(name)); }; };
+  make();
+  EXPECT_EQ(meetings(define("first"), define("second")), std::vector<int>(3, 1));
+  make(50);
+  EXPECT_EQ(meetings(define("first"), define("second")), std::vector<int>(3, 1));
+}
+
 TEST_F(CollectiveFileTest, RecordsOfSeveralArraysAreAllThereOrNone) {
   make();
   const auto [file, t, u] = open();

@@ -3,11 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "array/collectively.h"
+#include "base/error.h"
 #include "base/hash.h"
 #include "comm/agreement.h"
 #include "comm/comm.h"
@@ -19,6 +21,10 @@ inline Question question_of(const std::string& words) {
   return {hash_text(words), [words] { return words; }};
 }
 
+// Collective. Returns rank 0's bytes on all ranks. If rank 0 has an error, all ranks throw it.
+std::vector<std::byte> broadcast_from_first(Comm& comm, std::vector<std::byte> bytes,
+                                            const std::optional<Error>& failure = std::nullopt);
+
 // Collective. Calls `work` on rank 0, and returns the resulting bytes on all ranks. If it throws, all ranks throw.
 template <typename Work>
 std::vector<std::byte> on_first_rank(Comm& comm, const std::string& words, const Work& work) {
@@ -26,15 +32,21 @@ std::vector<std::byte> on_first_rank(Comm& comm, const std::string& words, const
   run_collectively(comm, question_of(words), [&] {
     if (comm.rank() == 0) result = work();
   });
-  if (comm.size() == 1) return result;
-  int64_t bytes = std::ssize(result);
-  comm.broadcast(std::as_writable_bytes(std::span(&bytes, 1)), 0);
-  result.resize(static_cast<size_t>(bytes));
-  comm.broadcast(result, 0);
-  return result;
+  return broadcast_from_first(comm, std::move(result));
 }
 
-// Collective. The same for a function without a result.
+// Collective. The same for work that changes something: the ranks compare `words` before it.
+template <typename Work>
+std::vector<std::byte> change_on_first_rank(Comm& comm, const std::string& words, const Work& work) {
+  agree_same(comm, words);
+  std::vector<std::byte> result;
+  const std::optional<Error> failure = failure_of([&] {
+    if (comm.rank() == 0) result = work();
+  });
+  return broadcast_from_first(comm, std::move(result), failure);
+}
+
+// Collective. The same as on_first_rank() for a function without a result.
 template <typename Work>
 void do_on_first_rank(Comm& comm, const std::string& words, const Work& work) {
   run_collectively(comm, question_of(words), [&] {
