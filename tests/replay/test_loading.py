@@ -123,6 +123,12 @@ def test_processes_of_a_rank_one_after_another_are_one_rank() -> None:
     assert [[one.began for one in of] for of in found.actions] == [[0.0, 9.0]]
 
 
+def test_two_traces_of_a_process_are_one_rank() -> None:
+    traces = [process(rank, 7 + rank, ("write", began, 10)) for rank in (0, 1) for began in (2.0, 1.0)]
+    found = actions_of_traces(traces)
+    assert [len(of) for of in found.actions] == [2, 2]
+
+
 def test_two_busy_processes_of_one_number_are_two_ranks() -> None:
     found = actions_of_traces([process(0, n, ("write", 0.0, 10), ("write", 5.0, 10)) for n in (1, 2)])
     assert len(found.actions) == 2

@@ -59,15 +59,28 @@ def actions_of_traces(traces: Sequence[ProcessTrace]) -> TracedRun:
 
 
 def _ranks(traces: list[ProcessTrace]) -> list[list[ProcessTrace]]:
-    """Return the processes of each rank. Processes of one rank that run at the same time become different ranks."""
+    """Return the traces of each rank. Processes of one rank that run at the same time become different ranks.
+
+    A process has several traces if several of its libraries are traced.
+    """
+    processes: dict[tuple[int, int], list[ProcessTrace]] = {}
+    for trace in traces:
+        processes.setdefault((trace.rank, trace.process), []).append(trace)
     found: list[list[ProcessTrace]] = []
-    for trace in sorted(traces, key=lambda one: (one.rank, one.events[0].began)):
-        last = found[-1][-1] if found else None
-        if last is not None and last.rank == trace.rank and _ended(last) <= trace.events[0].began:
-            found[-1].append(trace)
+    for (rank, _), of_process in sorted(processes.items(), key=lambda one: (one[0][0], _began(one[1]))):
+        if found and found[-1][0].rank == rank and _ended(found[-1]) <= _began(of_process):
+            found[-1] += of_process
         else:
-            found.append([trace])
+            found.append(of_process)
     return found
+
+
+def _began(traces: list[ProcessTrace]) -> float:
+    return min(event.began for trace in traces for event in trace.events)
+
+
+def _ended(traces: list[ProcessTrace]) -> float:
+    return max(event.began + event.seconds for trace in traces for event in trace.events)
 
 
 def _taking_part(ranks: list[list[ProcessTrace]]) -> tuple[list[list[ProcessTrace]], list[str]]:
@@ -93,10 +106,6 @@ def _taking_part(ranks: list[list[ProcessTrace]]) -> tuple[list[list[ProcessTrac
 
 def _moved_bytes(event: Event) -> int:
     return int(event.arguments.get("read_bytes", 0)) + int(event.arguments.get("written_bytes", 0))
-
-
-def _ended(trace: ProcessTrace) -> float:
-    return max(event.began + event.seconds for event in trace.events)
 
 
 class _Reader:
