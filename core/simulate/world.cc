@@ -59,14 +59,17 @@ World::World(const Machine& machine, const WorldOptions& options)
       uses_(static_cast<size_t>(options.ranks)),
       phases_(uses_.size(), Phase::kOther),
       marks_(uses_.size()),
-      mailboxes_(uses_.size()),
-      nodes_(static_cast<size_t>(nodes())),
-      placeholders_(map_memory(kPlaceholderBytes, PROT_NONE)) {}
+      duplicates_(uses_.size()),
+      placeholders_(map_memory(kPlaceholderBytes, PROT_NONE)) {
+  communicators_.emplace_back(ranks(), nodes());
+}
 
 World::~World() {
   munmap(placeholders_, kPlaceholderBytes);
-  for (const Node& node : nodes_) {
-    if (node.memory != nullptr) munmap(node.memory, node.memory_bytes);
+  for (const Communicator& communicator : communicators_) {
+    for (const Node& node : communicator.nodes) {
+      if (node.memory != nullptr) munmap(node.memory, node.memory_bytes);
+    }
   }
 }
 
