@@ -55,7 +55,7 @@ World::World(const Machine& machine, const WorldOptions& options)
       options_(options),
       fibers_(checked_ranks(machine, options.ranks)),
       network_(machine_),
-      storage_(machine_, network_, options.seed, options.noise),
+      storage_(machine_, network_, fibers_, {.seed = options.seed, .noise = options.noise}),
       uses_(static_cast<size_t>(options.ranks)),
       phases_(uses_.size(), Phase::kOther),
       marks_(uses_.size()),
