@@ -103,7 +103,7 @@ void Fibers::switch_to(int fiber) {
   swapcontext(&from.context, &to.context);
 }
 
-void Fibers::settle() {
+void Fibers::let_earlier_run() {
   if (ready_.empty() || ready_.top() > Ready{.time = now(), .fiber = running_}) return;
   make_ready(running_);
   run_next();
@@ -111,7 +111,7 @@ void Fibers::settle() {
 
 void Fibers::sleep_until(double time) {
   fibers_[running_].now = std::max(now(), time);
-  settle();
+  let_earlier_run();
 }
 
 void Fibers::block(const char* doing) {

@@ -1,8 +1,8 @@
 // Many ranks on one thread, each with a stack of its own, in the order of simulated time.
 //
 // Each fiber has its own time. It may be ahead of the others while it works alone; before it uses what they share it
-// calls settle(), which lets all fibers with an earlier time run first. So uses of shared resources happen in the order
-// of time, and one run is like the next: fibers of equal time run in the order of their numbers.
+// calls let_earlier_run(), which lets all fibers with an earlier time run first. So uses of shared resources happen in
+// the order of time, and one run is like the next: fibers of equal time run in the order of their numbers.
 //
 // Fibers share the thread's variables and its locks: none may hold a lock while it waits.
 #pragma once
@@ -37,7 +37,7 @@ class Fibers {
   // The running fiber works for so long, alone.
   void spend(double seconds) { fibers_[running_].now += seconds; }
   // Lets fibers with an earlier time run.
-  void settle();
+  void let_earlier_run();
   // The running fiber goes on at this time, or now if that is later.
   void sleep_until(double time);
   // The running fiber waits for wake(). Throws kDisagreement if no fiber can run any more: `doing` is for the message.

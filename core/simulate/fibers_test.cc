@@ -14,7 +14,7 @@ TEST(Fibers, RunInTheOrderOfTheirTimes) {
   std::vector<int> order;
   fibers.run([&](int fiber) {
     fibers.spend(3 - fiber);
-    fibers.settle();
+    fibers.let_earlier_run();
     order.push_back(fiber);
   });
   EXPECT_EQ(order, (std::vector<int>{2, 1, 0}));

@@ -112,7 +112,7 @@ std::vector<Extent> MachineEngine::cut(Direction direction, std::span<const Tran
 }
 
 void MachineEngine::send(const Storage::Call& call, std::vector<Extent> extents) {
-  world_.settle();
+  world_.let_earlier_run();
   is_answered_ = false;
   send_next(call, std::make_shared<const std::vector<Extent>>(std::move(extents)), 0, world_.fibers().now());
 }
@@ -207,9 +207,9 @@ std::unique_ptr<RangeLock> MachineEngine::lock(int64_t begin, int64_t end) {
                   "): expected 0 <= begin < end");
   }
   if (!world_.machine().servers.locks) return nullptr;
-  world_.settle();
+  world_.let_earlier_run();
   world_.fibers().spend(2 * world_.machine().network.latency + world_.machine().servers.request_overhead);
-  world_.settle();
+  world_.let_earlier_run();
   file_->lock(begin, end);
   return std::make_unique<SimulatedLock>(file_, begin, end);
 }

@@ -127,7 +127,7 @@ void Storage::send(const std::shared_ptr<InFlight>& flight, const ServerRequest&
 }
 
 void Storage::arrive(const std::shared_ptr<InFlight>& flight, const ServerRequest& request, double time) {
-  network_.settle(time);
+  network_.forget_before(time);
   Server& server = servers_[static_cast<size_t>(request.server)];
   ServerUse& use = uses_[static_cast<size_t>(request.server)];
   const auto regions = std::ssize(request.regions);
@@ -151,7 +151,7 @@ void Storage::arrive(const std::shared_ptr<InFlight>& flight, const ServerReques
 }
 
 void Storage::answer(InFlight& flight, const ServerRequest& request, double time) {
-  network_.settle(time);
+  network_.forget_before(time);
   const int64_t answered = kHeaderBytes + (flight.call.direction == Direction::kWrite ? 0 : request.bytes);
   const double arrival =
       network_.send(network_.server(request.server), network_.node(flight.call.node), answered, time);

@@ -89,9 +89,9 @@ void World::run(const std::function<void(int)>& body) {
   fibers_.run(body);
 }
 
-void World::settle() {
-  fibers_.settle();
-  network_.settle(fibers_.now());
+void World::let_earlier_run() {
+  fibers_.let_earlier_run();
+  network_.forget_before(fibers_.now());
 }
 
 void World::count_time(int rank) {
