@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from swath.advice.runs.advice import LOCAL, Finding, Proposal, Question
+from swath.advice.runs.means import lines
+from swath.advice.runs.observed import Accesses
+from swath.advice.runs.rules.common import of_access, worth_a_look
 from swath.replay.changes import Prefetch, WriteBehind
-from swath.run_advice.advice import LOCAL, Finding, Proposal, Question
-from swath.run_advice.means import lines
-from swath.run_advice.observed import Accesses
-from swath.run_advice.rules.common import of_access, worth_a_look
 
 CALLS_MIN = 4
 IN_ORDER = 0.8

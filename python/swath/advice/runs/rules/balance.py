@@ -6,10 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from swath.replay.changes import Balance
-from swath.run_advice.advice import BALANCE, Finding, Proposal, Question, Subject
-from swath.run_advice.means import lines
-from swath.run_advice.observed import Accesses
+from swath.advice.runs.advice import BALANCE, Finding, Proposal, Question, Subject
+from swath.advice.runs.means import lines
+from swath.advice.runs.observed import Accesses
 
 IMBALANCE_MIN = 1.25
 """The least ratio of the largest number of bytes of a rank to the mean."""
@@ -44,8 +43,7 @@ def findings(question: Question) -> Iterator[Finding]:
             f"balanced {way}s: the same bytes for each rank",
             "the other ranks wait for the one with most bytes",
             lines(run, "balance"),
-            Balance(fraction=round(part, 3)) if way == "read" else None,
-            ("the parts can be dealt to ranks in another way", "ranks meet after their calls"),
+            presumes=("the parts can be dealt to ranks in another way", "ranks meet after their calls"),
         )
         words = f"{seconds[worst]:.4g} s of rank {worst} become the mean of all ranks, {seconds.mean():.4g} s"
         of_ranks = {rank: float(seconds[rank]) for rank in range(run.processes)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from swath.run_advice.observed import Observed
+from swath.advice.runs.observed import Observed
 
 MPI = ("MPI", "swath mpi-io")
 """Means that only programs of MPI have."""

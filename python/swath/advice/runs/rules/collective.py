@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from swath.advice.runs.advice import PATTERN, Finding, Proposal, Question
+from swath.advice.runs.means import lines
+from swath.advice.runs.observed import Accesses
+from swath.advice.runs.pattern import Pattern
+from swath.advice.runs.rules.common import LARGE_BYTES, of_access, worth_a_look
 from swath.replay.changes import Collective
-from swath.run_advice.advice import PATTERN, Finding, Proposal, Question
-from swath.run_advice.means import lines
-from swath.run_advice.observed import Accesses
-from swath.run_advice.pattern import Pattern
-from swath.run_advice.rules.common import LARGE_BYTES, of_access, worth_a_look
 
 RUNS_MIN = 2.0
 """Fewer regions a rank and phase are nearly contiguous: ranks need not exchange them."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from swath.advice.runs.advice import Advice
+from swath.advice.runs.advise import RunAdvice
 from swath.errors import ArgumentError, UnsupportedError
 from swath.replay import replaying
 from swath.replay.actions import Run
 from swath.replay.changes import Change, Method
 from swath.replay.loading import load
 from swath.replay.result import Result
-from swath.run_advice.advice import Advice
-from swath.run_advice.advise import RunAdvice
 
 GAIN_MIN = 0.01
 """An advice gains if its replay is shorter by at least this part of the replay of the run as it was."""

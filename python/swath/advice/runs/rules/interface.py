@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from swath.advice.runs.advice import INTERFACE, Finding, Proposal, Question
+from swath.advice.runs.means import lines
+from swath.advice.runs.pattern import Pattern
+from swath.advice.runs.rules.common import LARGE_BYTES, of_access, worth_a_look
 from swath.replay.changes import Merge
-from swath.run_advice.advice import INTERFACE, Finding, Proposal, Question
-from swath.run_advice.means import lines
-from swath.run_advice.pattern import Pattern
-from swath.run_advice.rules.common import LARGE_BYTES, of_access, worth_a_look
 
 SMALL_BYTES = 256 << 10
 """Calls of this size and more are no small calls."""

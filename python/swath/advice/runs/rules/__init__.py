@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from swath.run_advice.advice import Finding, Question
-from swath.run_advice.rules import (
+from swath.advice.runs.advice import Finding, Question
+from swath.advice.runs.rules import (
     balance,
     collective,
     holes,

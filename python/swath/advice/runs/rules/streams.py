@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from swath.advice.runs.advice import STREAMS, Estimate, Finding, Proposal, Question
+from swath.advice.runs.means import lines
+from swath.advice.runs.prices import Saving
+from swath.advice.runs.rules.common import of_access, worth_a_look
 from swath.replay.changes import Streams
-from swath.run_advice.advice import STREAMS, Estimate, Finding, Proposal, Question
-from swath.run_advice.means import lines
-from swath.run_advice.prices import Saving
-from swath.run_advice.rules.common import of_access, worth_a_look
 
 STREAMS_MAX = 64
 LARGE_REQUEST = 64 << 10

@@ -6,9 +6,9 @@ import os
 from collections.abc import Sequence
 
 from swath import _core
+from swath.advice.runs.prices import DISK, Prices
 from swath.calibration.modelled import calibrate_modelled
 from swath.errors import ArgumentError
-from swath.run_advice.prices import DISK, Prices
 from swath.store import profile
 
 

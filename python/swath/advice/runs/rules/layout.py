@@ -13,15 +13,15 @@ from swath.advice.advise import advise_operations
 from swath.advice.pricing import Conditions
 from swath.advice.question import Form
 from swath.advice.question import Question as LayoutQuestion
+from swath.advice.runs import exact
+from swath.advice.runs.advice import PATTERN, Finding, Proposal, Question, Subject
+from swath.advice.runs.means import lines
+from swath.advice.runs.observed import Accesses
+from swath.advice.runs.pattern import Pattern
+from swath.advice.runs.prices import DISK
+from swath.advice.runs.rules.common import LARGE_BYTES, of_access, worth_a_look
 from swath.errors import Error
 from swath.replay.changes import Layout
-from swath.run_advice import exact
-from swath.run_advice.advice import PATTERN, Finding, Proposal, Question, Subject
-from swath.run_advice.means import lines
-from swath.run_advice.observed import Accesses
-from swath.run_advice.pattern import Pattern
-from swath.run_advice.prices import DISK
-from swath.run_advice.rules.common import LARGE_BYTES, of_access, worth_a_look
 from swath.store.profile import MODELLED
 
 STRIDED = 0.5
@@ -72,13 +72,7 @@ def _by_stride(question: Question, one: Accesses, *, is_new: bool) -> Finding:
     estimate = question.compared(one, after)
     presumes = ["no other program needs the order of the file"]
     if not is_new:
-        moved = one.distinct
-        copy = sum(
-            question.prices.seconds(Pattern(way, size=moved, calls=max(1, moved // LARGE_BYTES), method="direct"))
-            for way in ("read", "write")
-        )
-        runs = math.ceil(copy / estimate.saving.likely) if estimate.saving.likely > 0 else 0
-        presumes.append(f"the file exists: a copy takes about {copy:.3g} s, so it pays after {runs:,} runs")
+        presumes.append(_copy(question, one.distinct, estimate.saving.likely))
     return of_access(
         one,
         estimate,
@@ -91,6 +85,17 @@ def _by_stride(question: Question, one: Accesses, *, is_new: bool) -> Finding:
             tuple(presumes),
             4,
         ),
+    )
+
+
+def _copy(question: Question, moved: int, saved: float) -> str:
+    """Return what the copy of a file costs, and after how many runs it pays."""
+    calls = max(1, moved // LARGE_BYTES)
+    ways = (Pattern(way, size=moved, calls=calls, method="direct") for way in ("read", "write"))
+    seconds = sum(question.prices.seconds(pattern) for pattern in ways)
+    runs = math.ceil(seconds / saved) if saved > 0 else 0
+    return (
+        f"the file exists: a copy takes about {seconds:.3g} s, so it pays after {runs:,} run{'s' if runs > 1 else ''}"
     )
 
 
@@ -134,13 +139,16 @@ def _of_operations(question: Question) -> Iterator[Finding]:
             sum(one.calls for one in mine),
             sum(one.bytes for one in mine),
         )
+        presumes = ["no other program needs the order of the file"]
+        if not written:
+            presumes.append(_copy(question, math.prod(array.shape) * array.element_bytes, estimate.saving.likely))
         proposal = Proposal(
             PATTERN,
             f"another layout: {best.name}",
             "operations of the array move short pieces of the file",
             lines(run, "layout", "new" if written else "copy", order=best.layout),
             Layout(file=array.identity, layout=best.layout),
-            ("no other program needs the order of the file",),
+            tuple(presumes),
             4,
         )
         yield Finding(subject, proposal, estimate)

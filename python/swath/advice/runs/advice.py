@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from swath.advice.runs.exact import ArrayOperations, array_operations, seconds_now
+from swath.advice.runs.observed import Accesses, Observed
+from swath.advice.runs.pattern import Pattern
+from swath.advice.runs.prices import Prices, Saving, sum_of
 from swath.replay.changes import Change, Collective
-from swath.run_advice.exact import ArrayOperations, array_operations, seconds_now
-from swath.run_advice.observed import Accesses, Observed
-from swath.run_advice.pattern import Pattern
-from swath.run_advice.prices import Prices, Saving, sum_of
 
 COUNTERS_FACTOR = 2.0
 """Seconds that follow from counters alone are less certain by this factor."""

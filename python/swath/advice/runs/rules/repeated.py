@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from swath.advice.runs.advice import LOCAL, Finding, Proposal, Question
+from swath.advice.runs.means import lines
+from swath.advice.runs.rules.common import of_access, worth_a_look
 from swath.base.units import in_bytes
-from swath.run_advice.advice import LOCAL, Finding, Proposal, Question
-from swath.run_advice.means import lines
-from swath.run_advice.rules.common import of_access, worth_a_look
 
 PASSES_MIN = 1.5
 """The least number of times that each byte is read, on average."""

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from swath.run_advice.advice import SERVERS, Finding, Proposal, Question, Subject
-from swath.run_advice.means import lines
-from swath.run_advice.observed import Accesses
-from swath.run_advice.rules.common import of_access, worth_a_look
+from swath.advice.runs.advice import SERVERS, Finding, Proposal, Question, Subject
+from swath.advice.runs.means import lines
+from swath.advice.runs.observed import Accesses
+from swath.advice.runs.rules.common import of_access, worth_a_look
 from swath.trace.log import Stripes
 
 SERVERS_ADVISED = 8

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from swath.advice.runs.advice import PARALLELISM, Finding, Proposal, Question
+from swath.advice.runs.means import lines
+from swath.advice.runs.pattern import Pattern
+from swath.advice.runs.rules.common import of_access, worth_a_look
 from swath.replay.changes import Collective
-from swath.run_advice.advice import PARALLELISM, Finding, Proposal, Question
-from swath.run_advice.means import lines
-from swath.run_advice.pattern import Pattern
-from swath.run_advice.rules.common import of_access, worth_a_look
 
 ALONE = 0.95
 """The part of a direction's bytes that one rank moves alone."""

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from impossible_advice import impossible
+from swath.advice.runs.advise import advise
+from swath.advice.runs.store_prices import prices_of
 from swath.commands.advise import as_data
-from swath.run_advice.advise import advise
-from swath.run_advice.store_prices import prices_of
 from swath.trace.characteristics import characterise
 from swath.trace.opening import read_log
 

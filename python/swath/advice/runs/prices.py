@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from swath import _core
-from swath.run_advice.pattern import Pattern
+from swath.advice.runs.pattern import Pattern
 
 MEASURED_FACTOR = 1.25
 """Seconds are right within this factor if the profile of the store was measured (docs/calibration.md)."""

@@ -10,10 +10,10 @@ import json
 import os
 from collections.abc import Iterable
 
+from swath.advice.runs.advice import Factor
+from swath.advice.runs.verify import Replayed
 from swath.base import cache_folder, own_files
 from swath.errors import StoreError
-from swath.run_advice.advice import Factor
-from swath.run_advice.verify import Replayed
 
 
 def file() -> str:

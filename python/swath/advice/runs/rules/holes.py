@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from swath.run_advice.advice import SERVERS, Finding, Proposal, Question
-from swath.run_advice.means import lines
-from swath.run_advice.rules.common import of_access
+from swath.advice.runs.advice import SERVERS, Finding, Proposal, Question
+from swath.advice.runs.means import lines
+from swath.advice.runs.rules.common import of_access
 from swath.trace.totals import all_totals
 
 OFTEN = 0.5
@@ -26,11 +26,10 @@ def findings(question: Question) -> Iterator[Finding]:
             continue
         of = totals[totals["file"] == log.files.index(one.file)]
         below = {way: of[np.isin(of["kind"], log.kinds_where(way, "posix"))] for way in ("read", "write")}
-        asked = sum(other.bytes for other in question.run.accesses if other.file == one.file and other.way == "read")
+        asked = sum(other.calls for other in question.run.accesses if other.file == one.file and other.way == "read")
         reads, writes = (int(below[way]["calls"].sum()) for way in ("read", "write"))
-        read_bytes = int(below["read"]["bytes"].sum()) - asked
         seconds = {way: float(np.nansum(rows["seconds"])) for way, rows in below.items()}
-        if not writes or reads < OFTEN * writes or read_bytes < one.bytes * OFTEN or not sum(seconds.values()):
+        if not writes or reads - asked < OFTEN * writes or not sum(seconds.values()):
             continue
         part = seconds["read"] / sum(seconds.values())
         yield of_access(
@@ -45,8 +44,8 @@ def findings(question: Question) -> Iterator[Finding]:
             Proposal(
                 SERVERS,
                 "collective writes that do not read first",
-                f"the file is read {reads:,} times and written {writes:,} times below MPI-IO, and the program reads "
-                f"{asked:,} bytes of it",
+                f"the file is read {reads:,} times and written {writes:,} times below MPI-IO, and the program reads it "
+                f"{asked:,} times",
                 lines(question.run, "holes", by_mpi_io=True),
                 presumes=("the ranks together leave few holes, or the holes may be written by other calls",),
             ),

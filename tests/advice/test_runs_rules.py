@@ -10,11 +10,11 @@ import pytest
 from impossible_advice import impossible
 from made_logs import Call, batches, columns, made_log, rows_of_one_rank, rows_of_ranks
 from swath import _core
+from swath.advice.runs.advise import RunAdvice, advise
+from swath.advice.runs.pattern import Pattern, parsed
+from swath.advice.runs.prices import Prices
+from swath.advice.runs.store_prices import prices_of
 from swath.commands.advise import as_data
-from swath.run_advice.advise import RunAdvice, advise
-from swath.run_advice.pattern import Pattern, parsed
-from swath.run_advice.prices import Prices
-from swath.run_advice.store_prices import prices_of
 from swath.trace.characteristics import characterise
 from swath.trace.log import Log, Stripes
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from swath.run_advice.advice import LOCAL, Finding, Proposal, Question
-from swath.run_advice.means import lines
-from swath.run_advice.pattern import Pattern
-from swath.run_advice.rules.common import LARGE_BYTES, of_access, worth_a_look
+from swath.advice.runs.advice import LOCAL, Finding, Proposal, Question
+from swath.advice.runs.means import lines
+from swath.advice.runs.pattern import Pattern
+from swath.advice.runs.rules.common import LARGE_BYTES, of_access, worth_a_look
 
 DENSITY_MIN = 0.02
 """The least part of the span that is read: with less, a window has too much that nobody needs."""

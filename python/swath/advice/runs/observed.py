@@ -17,6 +17,8 @@ from swath.trace.totals import all_totals
 
 LAYERS = ("swath", "mpi-io", "posix", "stdio")
 """The layers that advice is about, the highest first: of each file, the highest one that moved its bytes."""
+WAITS_SECONDS = 1.0
+"""Calls without bytes that take longer on average wait for something else than the store."""
 LOOKED_INTO_MAX = 200
 """The number of accesses whose requests are analysed: those with most seconds."""
 Rows = npt.NDArray[np.intp]
@@ -110,6 +112,12 @@ class Metadata:
     ranks: int
     written_bytes: int = 0
 
+    @property
+    def waits(self) -> bool:
+        """Return whether the calls wait for something else, as an open of a pipe does for its other end."""
+        spent = sum(sum(of_name.values()) for of_name in self.seconds.values())
+        return spent > WAITS_SECONDS * max(1, sum(self.calls.values()))
+
 
 @dataclass
 class Observed:
@@ -140,10 +148,10 @@ class Observed:
 
     @property
     def io_seconds(self) -> float:
-        """Return the seconds that the rank with most of them spent in calls."""
+        """Return the seconds that the rank with most of them spent in calls, without those that wait."""
         of_rank = np.zeros(self.processes)
         parts = [one.seconds for one in self.accesses]
-        parts += [seconds for one in self.metadata for seconds in one.seconds.values()]
+        parts += [seconds for one in self.metadata if not one.waits for seconds in one.seconds.values()]
         for part in parts:
             for rank, seconds in part.items():
                 of_rank[rank % self.processes] += seconds
@@ -206,7 +214,8 @@ def _accesses(log: Log, totals: npt.NDArray[np.void], layers: dict[int, str]) ->
                 calls, moved = int(of["calls"].sum()), int(of["bytes"].sum())
                 if layers.get(file) != layer or not calls or not moved or file < 0:
                     continue
-                known = bool((of["consecutive"] >= 0).all())
+                counted = of if layer != "mpi-io" else _below(log, totals, file, way)
+                known = len(counted) > 0 and bool((counted["consecutive"] >= 0).all())
                 yield Accesses(
                     log.files[file],
                     layer,
@@ -215,9 +224,17 @@ def _accesses(log: Log, totals: npt.NDArray[np.void], layers: dict[int, str]) ->
                     moved,
                     _seconds_of_ranks(log, of),
                     log.ranks if (of["rank"] < 0).any() else len(np.unique(of["rank"])),
-                    float(of["consecutive"].sum() / calls) if known else math.nan,
+                    float(counted["consecutive"].sum() / max(counted["calls"].sum(), 1)) if known else math.nan,
                     _is_collective(log, layer, way),
                 )
+
+
+def _below(log: Log, totals: npt.NDArray[np.void], file: int, way: str) -> npt.NDArray[np.void]:
+    """Return the counters of the calls that the MPI library makes: its own calls have no counters of their order."""
+    found: npt.NDArray[np.void] = totals[
+        (totals["file"] == file) & np.isin(totals["kind"], log.kinds_where(way, "posix"))
+    ]
+    return found
 
 
 def _is_collective(log: Log, layer: str, way: str) -> bool:

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from swath.advice.runs.advice import METADATA, Estimate, Finding, Proposal, Question, Subject
+from swath.advice.runs.means import lines
+from swath.advice.runs.observed import Metadata
+from swath.advice.runs.prices import Saving
 from swath.base.units import in_bytes
 from swath.replay.changes import Change, KeepOpen, OneSync
-from swath.run_advice.advice import METADATA, Estimate, Finding, Proposal, Question, Subject
-from swath.run_advice.means import lines
-from swath.run_advice.observed import Metadata
-from swath.run_advice.prices import Saving
 
 OPENS_MIN = 2.0
 """Calls for each rank of which one would be enough."""
 COUNTED_MIN = 8
 """The same for calls that were counted together."""
-WAITS_SECONDS = 1.0
-"""Calls that take longer on average wait for something else: an open of a pipe waits for its other end."""
 SMALL_FILE = 1 << 20
 SMALL_FILES_MIN = 100
 
@@ -28,8 +26,7 @@ def findings(question: Question) -> Iterator[Finding]:
             calls = one.calls.get(name, 0)
             if calls >= OPENS_MIN * max(one.ranks, 1):
                 yield _once(question, one, name, calls)
-        counted, seconds = one.calls.get("metadata", 0), one.seconds.get("metadata", {})
-        if counted >= COUNTED_MIN * one.ranks and sum(seconds.values()) < WAITS_SECONDS * counted:
+        if one.calls.get("metadata", 0) >= COUNTED_MIN * one.ranks and not one.waits:
             yield _fewer(question, one)
     yield from _small_files(question)
 
@@ -40,7 +37,7 @@ def _small_files(question: Question) -> Iterator[Finding]:
     moved: dict[str, int] = {}
     for access in run.accesses:
         moved[access.file] = moved.get(access.file, 0) + access.bytes
-    small = [one for one in run.metadata if moved.get(one.file, 0) < SMALL_FILE and _is_short(one)]
+    small = [one for one in run.metadata if moved.get(one.file, 0) < SMALL_FILE and not one.waits]
     if len(small) < SMALL_FILES_MIN * run.processes:
         return
     seconds: dict[int, float] = {}
@@ -66,11 +63,6 @@ def _small_files(question: Question) -> Iterator[Finding]:
     part = 1 - run.processes / len(small)
     words = f"{len(small):,} files become one a rank, and half of the gain is taken as likely"
     yield Finding(subject, proposal, question.saved(seconds, part / 2, words, low=0.0, high=part))
-
-
-def _is_short(one: Metadata) -> bool:
-    """Return whether calls do not wait for another process, as an open of a pipe does."""
-    return sum(sum(of.values()) for of in one.seconds.values()) < WAITS_SECONDS * max(1, sum(one.calls.values()))
 
 
 def _once(question: Question, one: Metadata, name: str, calls: int) -> Finding:

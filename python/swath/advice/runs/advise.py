@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from swath.run_advice.advice import Advice, Factor, Finding, Question, joined
-from swath.run_advice.observed import observed
-from swath.run_advice.prices import Prices
-from swath.run_advice.rules import RULES
+from swath.advice.runs.advice import Advice, Factor, Finding, Question, joined
+from swath.advice.runs.observed import observed
+from swath.advice.runs.prices import Prices
+from swath.advice.runs.rules import RULES
 from swath.trace.log import Log
 
 PART_MIN = 0.05

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from swath.advice.runs.advice import Estimate, Finding, Proposal, Question, Subject
+from swath.advice.runs.observed import Accesses
 from swath.base.units import in_bytes
-from swath.run_advice.advice import Estimate, Finding, Proposal, Question, Subject
-from swath.run_advice.observed import Accesses
 
 LARGE_BYTES = 4 << 20
 """Requests of this size cost little more than their bytes."""
