@@ -75,7 +75,7 @@ class Simulated:
         """Return where most of the time goes, in words."""
         busiest = max(self.values["servers"], key=lambda one: one["busy_seconds"], default=None)
         if busiest is not None and self.seconds > 0 and busiest["busy_seconds"] > 0.8 * self.seconds:
-            part = 100 * busiest["busy_seconds"] / self.seconds
+            part = min(100.0, 100 * busiest["busy_seconds"] / self.seconds)  # its disks work at the same time
             return f"the servers: the busiest one works for {part:.0f} % of the time"
         phase, seconds = max(self.phases.items(), key=lambda one: one[1], default=("nothing", 0.0))
         part = 100 * seconds / self.seconds if self.seconds > 0 else 0
