@@ -33,12 +33,14 @@ from swath_bench import (
     mpi_io,
     ncio,
     page,
+    papers,
     prefetch,
     redistribute,
     scf,
     simulation,
     table1,
     threads,
+    validation,
     views,
     zarr,
 )
@@ -71,6 +73,8 @@ BENCHMARKS: dict[str, ModuleType] = {
     "scf": scf,
     "mpi-io": mpi_io,
     "simulation": simulation,
+    "papers": papers,
+    "validation": validation,
     "applications": applications,
 }
 REPORTS: dict[str, ModuleType] = {"ncio": ncio_report, "madbench": madbench_report, "scf": scf_report}
@@ -141,6 +145,10 @@ one run; it starts its own ranks. Without a name it runs the first two:
                 of one block a rank, compressed, beside gathering by netCDF-C and parallel
                 HDF5; 24 variables beside PnetCDF and parallel HDF5; a CYCLIC(1) read
                 from C beside Python. docs/performance.md
+  papers        the tables of four papers on parallel I/O beside simulated ones: the order
+                of methods, rank correlation, factors. docs/simulation.md
+  validation    the simulator of swath simulate beside measurements of NCIO: on modelled
+                disks, or --measured FILE of ncio. docs/simulation.md
   applications  the programs in applications/ as they were found, optimised, and by other
                 libraries, over ranks; --prefix says where Swath with Fortran is installed
 """
@@ -250,6 +258,10 @@ def add_arguments(made: argparse.ArgumentParser) -> None:
     group.add_argument("--iterations", type=_count, metavar="N", help="of each contender (6)")
     _add_scf_arguments(made.add_argument_group("scf", "lists are separated by commas; docs/scf.md"))
     _add_application_arguments(made.add_argument_group("applications"))
+    group = made.add_argument_group("validation")
+    group.add_argument("--measured", metavar="FILE", help="a record of ncio; without it, modelled disks are measured")
+    group.add_argument("--machine", metavar="FILE", help="of that store, from swath calibrate --machine")
+    _add_paper_arguments(made.add_argument_group("papers", "lists are separated by commas; docs/simulation.md"))
     group = made.add_argument_group("mpi-io and applications")
     group.add_argument("--mpicc", metavar="PATH", help="of the MPI that is measured (the one beside this Python)")
     group.add_argument("--busy", action="store_true", default=None, help="a loop runs on each core meanwhile")
@@ -344,6 +356,13 @@ def _add_scf_arguments(group: Any) -> None:
     group.add_argument("--integrals", type=names, metavar="LIST", help=",".join(scf_options.MODES))
     group.add_argument("--shares", type=names, metavar="LIST", help=f"percents on disk: {','.join(scf_options.SHARES)}")
     group.add_argument("--application", metavar="FOLDER", help="applications/scf of a checkout (looked for)")
+
+
+def _add_paper_arguments(group: Any) -> None:
+    names = _list_of(str)
+    group.add_argument("--papers", type=names, metavar="LIST", help=f"{','.join(papers.PAPERS)} (all)")
+    group.add_argument("--tables", type=names, metavar="LIST", help='some only: "table 8,table 10"')
+    group.add_argument("--requests-max", type=_count, metavar="N", help="of a cell: leave larger ones out (1100000)")
 
 
 def _add_application_arguments(group: Any) -> None:

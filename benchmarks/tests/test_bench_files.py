@@ -283,8 +283,8 @@ def result_of(case: str, **contenders: dict[str, Any]) -> dict[str, Any]:
         ("map", 0.9, 0.45, True, 1),
         ("map", 2.0, 1.0, True, 0),
         ("map", 2.4, 1.2, False, 0),
-        ("open-netcdf4", 2.4, 1.2, True, 0),
-        ("open-netcdf4", 3.2, 1.6, False, 0),
+        ("open-netcdf4", 2.1, 1.05, True, 0),
+        ("open-netcdf4", 2.4, 1.2, False, 0),
     ],
 )
 def test_swath_stands_beside_the_fastest_peer_and_what_is_missed_is_said(

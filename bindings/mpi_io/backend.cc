@@ -1,18 +1,33 @@
 // The functions that a backend exports to the stub (stub/stub.c).
+//
+// Environment:
+//   SWATH_MPI_IO=trace   serves no file: calls go to the MPI, and are added to the trace (SWATH_TRACE)
 
-#include <array>
+#include <cstdlib>
 #include <cstring>
+#include <string_view>
+#include <vector>
 
 #include "mpi_io/build_id.h"
 #include "mpi_io/real.h"
 #include "mpi_io/served.h"
+#include "trace/trace.h"
 
 namespace {
 
 using namespace swath::mpi_io;
 
+std::vector<std::span<const Served>> tables() {
+  const char* const wanted = std::getenv("SWATH_MPI_IO");
+  if (wanted == nullptr || std::string_view(wanted) != "trace") {
+    return {served_init(), served_files(), served_data(), served_waits()};
+  }
+  if (swath::trace::is_active()) return {traced_calls()};
+  return {};
+}
+
 const Served* find_served(const char* name) {
-  for (const auto& table : std::array{served_init(), served_files(), served_data(), served_waits()}) {
+  for (const auto& table : tables()) {
     for (const Served& each : table) {
       if (std::strcmp(each.name, name) == 0) {
         return &each;

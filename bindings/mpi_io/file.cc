@@ -15,6 +15,7 @@
 #include "comm/agreement.h"
 #include "comm/mpi_comm.h"
 #include "mpi_io/errors.h"
+#include "mpi_io/file_name.h"
 #include "mpi_io/handles.h"
 #include "mpi_io/offsets.h"
 #include "mpi_io/profiles.h"
@@ -32,16 +33,6 @@ constexpr const char* kModelled = "modelled disk";
 
 // Larger than any file, since a written file grows.
 constexpr int64_t kBytesMost = int64_t{1} << 61;
-
-// ROMIO's names may begin with the file system: "ufs:/data/x".
-std::string without_file_system(const std::string& name) {
-  const auto colon = name.find(':');
-  const bool has_prefix = colon != std::string::npos && colon > 0 &&
-                          std::all_of(name.begin(), name.begin() + static_cast<std::ptrdiff_t>(colon),
-                                      [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
-  if (!has_prefix || ::access(name.c_str(), F_OK) == 0) return name;
-  return name.substr(colon + 1);
-}
 
 std::string folder_of(const std::string& path) {
   const std::string folder = std::filesystem::path(path).parent_path();

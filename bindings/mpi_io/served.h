@@ -32,4 +32,7 @@ std::span<const Served> served_files();  // calls_file.cc
 std::span<const Served> served_data();   // calls_data.cc
 std::span<const Served> served_waits();  // calls_waits.cc
 
+// The functions of a program that is traced and not served.
+std::span<const Served> traced_calls();  // traced_calls.cc
+
 }  // namespace swath::mpi_io

@@ -30,6 +30,8 @@ int status_of_path(const char* path, const void* caller, const Status* status, W
   return on_path("stat", path, caller, work, [&](int result) { return result < 0 || S_ISREG(status->st_mode); });
 }
 
+constexpr int kFlagsOfCreat = O_CREAT | O_WRONLY | O_TRUNC;
+
 bool is_always_wanted(int /*result*/) { return true; }
 
 }  // namespace
@@ -42,52 +44,52 @@ bool is_always_wanted(int /*result*/) { return true; }
 
 SWATH_EXPORT int open(const char* path, int flags, ...) {
   SWATH_MODE;
-  return opening("posix", path, SWATH_CALLER, [&] { return SWATH_REAL(open)(path, flags, mode); });
+  return opening("posix", path, flags, SWATH_CALLER, [&] { return SWATH_REAL(open)(path, flags, mode); });
 }
 
 SWATH_EXPORT int open64(const char* path, int flags, ...) {
   SWATH_MODE;
-  return opening("posix", path, SWATH_CALLER, [&] { return SWATH_REAL(open64)(path, flags, mode); });
+  return opening("posix", path, flags, SWATH_CALLER, [&] { return SWATH_REAL(open64)(path, flags, mode); });
 }
 
 SWATH_EXPORT int openat(int folder, const char* path, int flags, ...) {
   SWATH_MODE;
-  return opening("posix", path, SWATH_CALLER, [&] { return SWATH_REAL(openat)(folder, path, flags, mode); });
+  return opening("posix", path, flags, SWATH_CALLER, [&] { return SWATH_REAL(openat)(folder, path, flags, mode); });
 }
 
 SWATH_EXPORT int openat64(int folder, const char* path, int flags, ...) {
   SWATH_MODE;
-  return opening("posix", path, SWATH_CALLER, [&] { return SWATH_REAL(openat64)(folder, path, flags, mode); });
+  return opening("posix", path, flags, SWATH_CALLER, [&] { return SWATH_REAL(openat64)(folder, path, flags, mode); });
 }
 
 SWATH_EXPORT int creat(const char* path, mode_t mode) {
-  return opening("posix", path, SWATH_CALLER, [&] { return SWATH_REAL(creat)(path, mode); });
+  return opening("posix", path, kFlagsOfCreat, SWATH_CALLER, [&] { return SWATH_REAL(creat)(path, mode); });
 }
 
 SWATH_EXPORT int creat64(const char* path, mode_t mode) {
-  return opening("posix", path, SWATH_CALLER, [&] { return SWATH_REAL(creat64)(path, mode); });
+  return opening("posix", path, kFlagsOfCreat, SWATH_CALLER, [&] { return SWATH_REAL(creat64)(path, mode); });
 }
 
 // NOLINTBEGIN(bugprone-reserved-identifier): names of the C library.
 // Programs that are compiled with _FORTIFY_SOURCE call these.
 SWATH_EXPORT int __open_2(const char* path, int flags);
 SWATH_EXPORT int __open_2(const char* path, int flags) {
-  return opening("posix", path, SWATH_CALLER, [&] { return SWATH_REAL(__open_2)(path, flags); });
+  return opening("posix", path, flags, SWATH_CALLER, [&] { return SWATH_REAL(__open_2)(path, flags); });
 }
 
 SWATH_EXPORT int __open64_2(const char* path, int flags);
 SWATH_EXPORT int __open64_2(const char* path, int flags) {
-  return opening("posix", path, SWATH_CALLER, [&] { return SWATH_REAL(__open64_2)(path, flags); });
+  return opening("posix", path, flags, SWATH_CALLER, [&] { return SWATH_REAL(__open64_2)(path, flags); });
 }
 
 SWATH_EXPORT int __openat_2(int folder, const char* path, int flags);
 SWATH_EXPORT int __openat_2(int folder, const char* path, int flags) {
-  return opening("posix", path, SWATH_CALLER, [&] { return SWATH_REAL(__openat_2)(folder, path, flags); });
+  return opening("posix", path, flags, SWATH_CALLER, [&] { return SWATH_REAL(__openat_2)(folder, path, flags); });
 }
 
 SWATH_EXPORT int __openat64_2(int folder, const char* path, int flags);
 SWATH_EXPORT int __openat64_2(int folder, const char* path, int flags) {
-  return opening("posix", path, SWATH_CALLER, [&] { return SWATH_REAL(__openat64_2)(folder, path, flags); });
+  return opening("posix", path, flags, SWATH_CALLER, [&] { return SWATH_REAL(__openat64_2)(folder, path, flags); });
 }
 // NOLINTEND(bugprone-reserved-identifier)
 
@@ -128,12 +130,12 @@ SWATH_EXPORT int fdatasync(int descriptor) {
 }
 
 SWATH_EXPORT int ftruncate(int descriptor, off_t bytes) noexcept {
-  return on_file({.name = "truncate"}, descriptor, SWATH_CALLER,
+  return on_file({.name = "truncate", .offset = bytes}, descriptor, SWATH_CALLER,
                  [&] { return SWATH_REAL(ftruncate)(descriptor, bytes); });
 }
 
 SWATH_EXPORT int ftruncate64(int descriptor, off64_t bytes) noexcept {
-  return on_file({.name = "truncate"}, descriptor, SWATH_CALLER,
+  return on_file({.name = "truncate", .offset = bytes}, descriptor, SWATH_CALLER,
                  [&] { return SWATH_REAL(ftruncate64)(descriptor, bytes); });
 }
 

@@ -1,7 +1,10 @@
 // Calls on the C library's buffered streams. Their bytes are those between the program and the stream's buffer. Calls
 // that parse or format text (fprintf, fscanf, fgets, getc, …) are not traced.
+#include <fcntl.h>
+
 #include <cerrno>
 #include <cstdio>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -29,22 +32,31 @@ size_t transfer_items(const char* name, FILE* stream, size_t item, const void* c
   });
 }
 
+// The flags with which the C library opens a file for a mode of fopen().
+int flags_of(const char* mode) {
+  const std::string_view words = mode == nullptr ? "" : mode;
+  const char first = words.empty() ? 'r' : words.front();
+  const int access = words.find('+') != std::string_view::npos ? O_RDWR : first == 'r' ? O_RDONLY : O_WRONLY;
+  return access | (first == 'r' ? 0 : O_CREAT) | (first == 'w' ? O_TRUNC : 0) | (first == 'a' ? O_APPEND : 0);
+}
+
 }  // namespace
 
 SWATH_EXPORT FILE* fopen(const char* path, const char* mode) {
-  return opening("stdio", path, SWATH_CALLER, [&] { return SWATH_REAL(fopen)(path, mode); });
+  return opening("stdio", path, flags_of(mode), SWATH_CALLER, [&] { return SWATH_REAL(fopen)(path, mode); });
 }
 
 SWATH_EXPORT FILE* fopen64(const char* path, const char* mode) {
-  return opening("stdio", path, SWATH_CALLER, [&] { return SWATH_REAL(fopen64)(path, mode); });
+  return opening("stdio", path, flags_of(mode), SWATH_CALLER, [&] { return SWATH_REAL(fopen64)(path, mode); });
 }
 
 SWATH_EXPORT FILE* freopen(const char* path, const char* mode, FILE* stream) {
-  return opening("stdio", path, SWATH_CALLER, [&] { return SWATH_REAL(freopen)(path, mode, stream); });
+  return opening("stdio", path, flags_of(mode), SWATH_CALLER, [&] { return SWATH_REAL(freopen)(path, mode, stream); });
 }
 
 SWATH_EXPORT FILE* freopen64(const char* path, const char* mode, FILE* stream) {
-  return opening("stdio", path, SWATH_CALLER, [&] { return SWATH_REAL(freopen64)(path, mode, stream); });
+  return opening("stdio", path, flags_of(mode), SWATH_CALLER,
+                 [&] { return SWATH_REAL(freopen64)(path, mode, stream); });
 }
 
 SWATH_EXPORT int fclose(FILE* stream) {

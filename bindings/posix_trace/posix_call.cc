@@ -23,6 +23,7 @@ class CallEvent final : public trace::Event {
     arguments.put("path", *call_.path);
     if (call_.offset) arguments.put("offset", *call_.offset);
     if (call_.bytes != 0) arguments.put(name_ == "read" ? "read_bytes" : "written_bytes", call_.bytes);
+    if (call_.flags) arguments.put("flags", int64_t{*call_.flags});
     if (call_.error != 0) arguments.put("error", std::strerror(call_.error));
   }
 
@@ -73,10 +74,9 @@ std::optional<int64_t> position_before(FILE* stream, int64_t bytes) {
   return position < bytes ? std::nullopt : std::optional<int64_t>(position - bytes);
 }
 
-void add_open(const char* category, const char* path, int descriptor, double began) {
+void add_open(Call call, const char* path, int descriptor, double began) {
   const KeepErrno keep;
   const Untraced untraced;
-  Call call{.name = "open", .category = category};
   if (descriptor >= 0) {
     forget(descriptor);  // an old entry remains if an untraced call closed the descriptor
     call.path = path_of(descriptor);

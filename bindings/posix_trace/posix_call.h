@@ -21,8 +21,9 @@ struct Call {
   const char* name;
   const char* category = "posix";
   Path path = nullptr;
-  std::optional<int64_t> offset = std::nullopt;  // in the file
+  std::optional<int64_t> offset = std::nullopt;  // in the file; of a truncation, the new length
   int64_t bytes = 0;                             // moved bytes
+  std::optional<int> flags = std::nullopt;       // with which a file was opened
   int error = 0;                                 // an errno value; 0: none
 
   void note_error(bool has_failed) { error = has_failed ? errno : 0; }
@@ -43,8 +44,8 @@ Path path_to_trace(int descriptor, const void* caller);
 std::optional<int64_t> position_before(int descriptor, int64_t bytes);
 // The same for a stream of the C library.
 std::optional<int64_t> position_before(FILE* stream, int64_t bytes);
-// Adds a call that has opened a file; a negative `descriptor`: it has failed.
-void add_open(const char* category, const char* path, int descriptor, double began);
+// Adds a call that has opened a file; a negative `descriptor`: it has failed. `call`: its category and flags.
+void add_open(Call call, const char* path, int descriptor, double began);
 // Adds a finished call with a path.
 void add_of_path(const char* name, const char* path, int result, double began);
 
@@ -100,11 +101,13 @@ int on_file(Call call, File file, const void* caller, Work work) {
 
 // A call that opens a file, and returns its descriptor or stream.
 template <typename Work>
-auto opening(const char* category, const char* path, const void* caller, Work work) -> decltype(work()) {
+auto opening(const char* category, const char* path, int flags, const void* caller, Work work) -> decltype(work()) {
   const bool is_wanted = path != nullptr && is_traced(caller);
   const double began = is_wanted ? now() : 0;
   const auto opened = work();
-  if (is_wanted) add_open(category, path, descriptor_of(opened), began);
+  if (is_wanted) {
+    add_open({.name = "open", .category = category, .flags = flags}, path, descriptor_of(opened), began);
+  }
   return opened;
 }
 

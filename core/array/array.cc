@@ -80,6 +80,7 @@ Array::Array(std::shared_ptr<Comm> comm, std::shared_ptr<File> file, const Optio
       most_on_a_node_(most_on_a_node(*comm_)),
       is_first_of_node_(is_first_of_node(*comm_)),
       learning_(learning_of(options)),
+      plans_(options.plans == nullptr ? std::make_shared<PlanCache>() : options.plans),
       will_sync_(is_new(options)),
       is_unfilled_(needs_filling(options)),
       stored_(std::make_shared<const Stored>(Stored{options.form, options.chunks})),
@@ -105,7 +106,7 @@ void Array::store_as(Stored stored) {
   auto now = std::make_shared<const Stored>(std::move(stored));
   const std::lock_guard guard(mutex_.get());
   stored_.swap(now);
-  plans_.clear();
+  plans_->clear();
 }
 
 void Array::relocate(Stored stored, std::shared_ptr<File> file) {
@@ -166,7 +167,7 @@ Execution Array::rebase_and_execute(const Call& call) {
 
 Execution Array::execute_traced(const Call& call) {
   if (!trace::is_active()) return dispatch(call);
-  const TracedOperation traced(call.operation, call.comm);
+  const TracedOperation traced(call.operation, call.comm, capabilities_.stripes);
   try {
     Execution done = dispatch(call);
     traced.end(done);
@@ -285,7 +286,7 @@ RankInputs Array::own_inputs(const Call& call, const Engine& engine) {
   own.memory_block_bytes = placement.block_bytes;
   own.memory_span_bytes = placement.span_bytes;
   if (call.comm.rank() == 0) {
-    own.cached_steps = cached_steps(plans_.touched(call.operation), engine);
+    own.cached_steps = cached_steps(plans_->touched(call.operation), engine);
     own.shows_cache = capabilities_.shows_cache ? 1 : 0;
   }
   if (call.is_of_all_ranks) own.nanoseconds = learning_->ungathered_nanoseconds();
@@ -303,7 +304,7 @@ std::optional<AgreedInputs> Array::agreed_last() const {
 std::optional<AgreedInputs> Array::expected_inputs(const Call& call, const RankInputs& own) {
   if (call.comm.rank() == 0 && own.cached_steps != kCachedSteps) return std::nullopt;
   const MemoryPlacement own_memory{own.memory_block_bytes, own.memory_span_bytes};
-  const auto last = plans_.last(call.operation);
+  const auto last = plans_->last(call.operation);
   if (last && last->agreed_inputs.is_all_cached() && last->own_memory == own_memory) return last->agreed_inputs;
   const auto agreed = agreed_last();
   const MemoryPlacement packed;
@@ -319,7 +320,7 @@ std::optional<Array::SpeculativeRead> Array::read_before_agreement(const Call& c
   }
   const auto agreed_inputs = expected_inputs(call, own);
   if (!agreed_inputs) return std::nullopt;
-  SpeculativeRead speculative{agreed_inputs->key(), plans_.plan(operation, plan_inputs(call, *agreed_inputs, 0)), {}};
+  SpeculativeRead speculative{agreed_inputs->key(), plans_->plan(operation, plan_inputs(call, *agreed_inputs, 0)), {}};
   const Plan& plan = *speculative.planned.plan;
   if (plan.method == Method::kTwoPhase || speculative.planned.estimate->get().seconds() >= kShortSeconds) {
     return std::nullopt;
@@ -359,7 +360,7 @@ Execution Array::plan_and_run(const Call& call) {
   const RankInputs all = agree(call, begun.failure, begun.own);
   const AgreedInputs agreed_inputs = all.agreed();
   if (call.is_of_all_ranks) {
-    plans_.keep_last(call.operation, {agreed_inputs, {begun.own.memory_block_bytes, begun.own.memory_span_bytes}});
+    plans_->keep_last(call.operation, {agreed_inputs, {begun.own.memory_block_bytes, begun.own.memory_span_bytes}});
     const std::lock_guard guard(mutex_.get());
     agreed_last_ = agreed_inputs;
   }
@@ -369,7 +370,7 @@ Execution Array::plan_and_run(const Call& call) {
   Operation operation = with_shares_of_all(call, all.shares);
   const PlanInputs inputs = plan_inputs(call, agreed_inputs, all.shares);
   if (operation.direction() == Direction::kWrite) operation = prepare_to_write(call, operation, inputs);
-  const CachedPlan planned = plans_.plan(operation, inputs);
+  const CachedPlan planned = plans_->plan(operation, inputs);
   SharedEngine::Lease& engine = *begun.engine;
   engine->set_write_behind(call.will_sync);
   const Counters counters = run(*planned.plan, engine.ranks(call.comm), *engine, call.memory, call.progress);
@@ -417,7 +418,7 @@ Operation Array::prepare_to_write(const Call& call, const Operation& operation, 
   // If ranks overlap, their bytes do not show how much of the array is written.
   const Decomposition& decomposition = current.decomposition();
   const bool is_counted_once = !decomposition.is_views() || decomposition.are_disjoint();
-  if (is_unfilled_ && (!is_counted_once || plans_.plan(current, inputs).plan->runs.bytes < current.array().bytes())) {
+  if (is_unfilled_ && (!is_counted_once || plans_->plan(current, inputs).plan->runs.bytes < current.array().bytes())) {
     fill(call.comm);
   }
   return current;
@@ -433,7 +434,7 @@ std::shared_ptr<const Plan> Array::explain(const Operation& operation, std::opti
     agreed_inputs.cached_steps = std::lround(*cached * static_cast<double>(kCachedSteps));
   } else if (comm_->size() == 1) {
     const auto open = file();
-    agreed_inputs.cached_steps = cached_steps(plans_.touched(current), *open->engine().lease());
+    agreed_inputs.cached_steps = cached_steps(plans_->touched(current), *open->engine().lease());
   } else if (const auto agreed = agreed_last(); agreed && capabilities_.reports_cached) {
     // Ranks may see different cache contents at different moments, which would lead to different plans.
     agreed_inputs.cached_steps = agreed->cached_steps;
@@ -444,7 +445,7 @@ std::shared_ptr<const Plan> Array::explain(const Operation& operation, std::opti
   const bool is_alone = comm_->size() == 1 || operation.decomposition().ranks() == 1;
   const Call call{current, nothing, none, unwatched, is_alone ? *alone_ : *comm_, false, nullptr, will_sync_};
   const uint64_t shares = current.decomposition().is_gathered() ? ShareCache::key_of_all(current) : 0;
-  return plans_.plan(current, plan_inputs(call, agreed_inputs, shares)).plan;
+  return plans_->plan(current, plan_inputs(call, agreed_inputs, shares)).plan;
 }
 
 // ---- otherwise than by a plan ---------------------------------------------------------------------------------------

@@ -77,6 +77,8 @@ class Array {
     std::vector<std::byte> fill;               // one element: the value of elements that were never stored
     std::shared_ptr<const CodedArray> chunks;  // null: the chunks are not coded
     std::shared_ptr<Learning> learning;  // shared by all arrays of the file; null: this array has the default profile
+    // Shared by the arrays of ranks that are simulated in one process: plans are equal on all ranks. Null: its own.
+    std::shared_ptr<PlanCache> plans;
     std::shared_ptr<ChunkAllocator> allocator;  // of coded chunks in one file; null: Swath does not write them
     std::string name;                           // of the file and the variable, for messages
     // The array is being created: all of it is in the page cache, unwritten elements get the fill value, and it will be
@@ -196,7 +198,7 @@ class Array {
 
   // True if Swath's coded chunks move the elements; false if the format's library or a plan does.
   bool goes_by_chunks(Direction direction) const;
-  int64_t plans_made() const { return plans_.plans_made(); }
+  int64_t plans_made() const { return plans_->plans_made(); }
   bool has_plans() const { return form()->layout() != nullptr; }
 
  private:
@@ -259,7 +261,7 @@ class Array {
 
   Gate gate_;
   const std::shared_ptr<Learning> learning_;
-  PlanCache plans_;
+  const std::shared_ptr<PlanCache> plans_;
   ShareCache share_cache_;
   std::unique_ptr<Comm> background_comm_;  // made when ranks first start an operation in the background
   SharedLoops loops_;

@@ -13,6 +13,7 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/hash.h"
+#include "layout/access.h"
 #include "trace/trace.h"
 
 namespace swath {
@@ -43,11 +44,12 @@ void put_counters(trace::JsonObject& arguments, const Counters& counters) {
 
 class ArrayDefinition final : public trace::Definition {
  public:
-  explicit ArrayDefinition(const ArrayForm& array)
+  ArrayDefinition(const ArrayForm& array, const std::optional<StripeMap>& stripes)
       : Definition("swath_array", array.key()),
         identity_(array.identity()),
         shape_(array.shape()),
-        element_bytes_(array.element_bytes()) {
+        element_bytes_(array.element_bytes()),
+        stripes_(stripes) {
     ByteWriter writer;
     array.write(writer);
     form_ = writer.take();
@@ -61,12 +63,17 @@ class ArrayDefinition final : public trace::Definition {
     for (size_t d = 0; d < shape_.size(); ++d) shape += (d == 0 ? "" : ",") + std::to_string(shape_[d]);
     shape += ']';
     arguments.put("element_bytes", element_bytes_);
+    if (stripes_) {
+      arguments.put("stripe_bytes", stripes_->stripe_bytes);
+      arguments.put("servers", int64_t{stripes_->servers});
+    }
     arguments.put("form", to_base64(form_));
   }
 
   const std::string identity_;
   const Shape shape_;
   const int64_t element_bytes_;
+  const std::optional<StripeMap> stripes_;
   std::vector<std::byte> form_;
 };
 
@@ -83,10 +90,26 @@ std::shared_ptr<const std::vector<std::byte>> form_of(const ArrayForm& array) {
   return form;
 }
 
+// Where a rank's share of an operation lies in the file. All zero: it has no bytes, or the format's library places
+// them.
+struct ShareRange {
+  int64_t begin = 0;
+  int64_t end = 0;
+  int64_t bytes = 0;
+};
+
+ShareRange range_of(const Operation& operation, int rank) {
+  if (operation.array().layout() == nullptr) return {};
+  const Access share = Access::of(*operation.array().layout(), operation.decomposition(), rank);
+  if (share.empty()) return {};
+  return {share.next_start(0).value_or(0), share.last_end(INT64_MAX).value_or(0), share.bytes()};
+}
+
 class OperationDefinition final : public trace::Definition {
  public:
   OperationDefinition(const Operation& operation, int rank, uint64_t key)
       : Definition("swath_operation", key),
+        rank_(rank),
         array_(operation.array().key()),
         form_(form_of(operation.array())),
         access_(operation.access_bytes()) {
@@ -94,20 +117,36 @@ class OperationDefinition final : public trace::Definition {
     if (!decomposition.is_gathered()) return;
     share_ = decomposition.share_bytes_of(rank);
     words_ = operation.words();
+    range_ = range_of(operation, rank);
   }
 
  private:
   void write_arguments(trace::JsonObject& arguments) const override {
     arguments.put("array", trace::key_text(array_));
-    // With boxes or views, decoding needs the bytes of all ranks, so their text is stored.
-    arguments.put("words", share_.empty() ? Operation::parse_parts(*form_, access_, {}).words() : words_);
+    // With boxes or views, decoding needs the bytes of all ranks, so their text and range are stored.
+    if (share_.empty()) {
+      const Operation operation = Operation::parse_parts(*form_, access_, {});
+      write_words_and_range(arguments, operation.words(), range_of(operation, rank_));
+    } else {
+      write_words_and_range(arguments, words_, range_);
+    }
     arguments.put("access", to_base64(access_));
     if (!share_.empty()) arguments.put("share", to_base64(share_));
   }
 
+  static void write_words_and_range(trace::JsonObject& arguments, const std::string& words, const ShareRange& range) {
+    arguments.put("words", words);
+    if (range.bytes == 0) return;
+    arguments.put("begin", range.begin);
+    arguments.put("end", range.end);
+    arguments.put("bytes", range.bytes);
+  }
+
+  const int rank_;
   const uint64_t array_;
   const std::shared_ptr<const std::vector<std::byte>> form_;
   std::string words_;
+  ShareRange range_;
   const std::vector<std::byte> access_;
   std::vector<std::byte> share_;
 };
@@ -166,24 +205,24 @@ class TransferEvent final : public trace::Event {
   const Counters counters_;
 };
 
-void add(const Operation& operation, const Comm& comm, double began, const Execution& done, std::string failure) {
-  const uint64_t key = key_of(operation, comm.rank());
-  if (trace::needs_definition(key)) {
-    const ArrayForm& array = operation.array();
-    if (trace::needs_definition(array.key())) trace::add(std::make_unique<ArrayDefinition>(array));
-    trace::add(std::make_unique<OperationDefinition>(operation, comm.rank(), key));
-  }
-  trace::add(std::make_unique<OperationEvent>(operation.direction(), key, comm, began, done, std::move(failure)));
-}
-
 }  // namespace
 
-TracedOperation::TracedOperation(const Operation& operation, const Comm& comm)
-    : operation_(operation), comm_(comm), began_(real_clock().now()) {}
+TracedOperation::TracedOperation(const Operation& operation, const Comm& comm, const std::optional<StripeMap>& stripes)
+    : operation_(operation), comm_(comm), stripes_(stripes), began_(real_clock().now()) {}
 
-void TracedOperation::end(const Execution& done) const { add(operation_, comm_, began_, done, ""); }
+void TracedOperation::end(const Execution& done) const { add(done, ""); }
 
-void TracedOperation::fail(const std::string& message) const { add(operation_, comm_, began_, {}, message); }
+void TracedOperation::fail(const std::string& message) const { add({}, message); }
+
+void TracedOperation::add(const Execution& done, std::string failure) const {
+  const uint64_t key = key_of(operation_, comm_.rank());
+  if (trace::needs_definition(key)) {
+    const ArrayForm& array = operation_.array();
+    if (trace::needs_definition(array.key())) trace::add(std::make_unique<ArrayDefinition>(array, stripes_));
+    trace::add(std::make_unique<OperationDefinition>(operation_, comm_.rank(), key));
+  }
+  trace::add(std::make_unique<OperationEvent>(operation_.direction(), key, comm_, began_, done, std::move(failure)));
+}
 
 TracedTransfer::TracedTransfer(Direction direction, const File& file, std::optional<int64_t> offset)
     : direction_(direction), file_(file), offset_(offset), began_(trace::is_active() ? real_clock().now() : 0) {}

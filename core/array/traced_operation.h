@@ -9,20 +9,25 @@
 #include "array/file.h"
 #include "comm/comm.h"
 #include "plan/operation.h"
+#include "store/capabilities.h"
 
 namespace swath {
 
 // The operation begins with the constructor. Afterwards, end() or fail() must be called once.
 class TracedOperation {
  public:
-  TracedOperation(const Operation& operation, const Comm& comm);
+  // `stripes`: how the file is striped over servers, if that is known.
+  TracedOperation(const Operation& operation, const Comm& comm, const std::optional<StripeMap>& stripes);
 
   void end(const Execution& done) const;
   void fail(const std::string& message) const;
 
  private:
+  void add(const Execution& done, std::string failure) const;
+
   const Operation& operation_;
   const Comm& comm_;
+  const std::optional<StripeMap>& stripes_;
   const double began_;
 };
 

@@ -46,7 +46,7 @@ bool Array::stop() {
 }
 
 void Array::release_file() {
-  plans_.clear();
+  plans_->clear();
   std::shared_ptr<File> file;
   const std::lock_guard guard(mutex_.get());
   file_.swap(file);

@@ -1,18 +1,17 @@
-// Measures durations on the machine's clock: for counters and measurements, never for waiting (clock.h).
+// Measures durations for counters and measurements, on the clock of the thread: the machine's, or a simulation's.
 #pragma once
 
-#include <chrono>
+#include "base/clock.h"
 
 namespace swath {
 
 class Stopwatch {
  public:
   // Seconds since construction.
-  double seconds() const { return std::chrono::duration<double>(Steady::now() - begin_).count(); }
+  double seconds() const { return clock_of_thread().now() - begin_; }
 
  private:
-  using Steady = std::chrono::steady_clock;
-  Steady::time_point begin_ = Steady::now();
+  double begin_ = clock_of_thread().now();
 };
 
 }  // namespace swath

@@ -43,7 +43,7 @@ class Comm {
   virtual int size() const = 0;
   // The node of a rank; nodes are numbered from 0 in order of their lowest rank.
   virtual int node_of(int rank) const = 0;
-  int node_count() const {
+  virtual int node_count() const {
     int count = 0;
     for (int r = 0; r < size(); ++r) count = node_of(r) + 1 > count ? node_of(r) + 1 : count;
     return count;

@@ -115,8 +115,10 @@ void CollectiveFile::wrote(const std::string& variable, int64_t rows) {
   changes_->written(formats::Room::kRows, variable);
 }
 
-// Also updates open arrays that have this dimension as their second or a later one: they are longer now, too.
+// Also updates open arrays that have this dimension as their second or a later one: they are longer now, too. The
+// checkpoint also keeps the definitions of arrays that were added before, so these are filled first.
 void CollectiveFile::set_length(const std::string& dimension, int64_t rows) {
+  if (!is_new()) fill_unwritten();
   const std::vector<std::string> longer = open_arrays_along_later(dimension);
   Changed changed =
       Changed::parse(on_first_rank(*comm_, words(dimension + " has " + std::to_string(rows) + " rows"), [&] {

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/bulk_data.h"
 #include "layout/box_walk.h"
 #include "layout/copy_kernels.h"
 #include "layout/copy_view.h"
@@ -378,7 +379,7 @@ int64_t file_base(const ProductRegions& regions) {
 
 void gather_from_window(const Regions& regions, int64_t first, int64_t last, FileWindow<const std::byte> window,
                         std::byte* memory, const GatherOptions& options) {
-  if (first >= last) return;
+  if (first >= last || !begin_bulk_copy((last - first) * regions.element_bytes() * options.lanes.count)) return;
   if (regions.view() != nullptr) return gather_view(*regions.view(), first, last, window, memory, options.lanes);
   const ProductRegions& product = *regions.product();
   const int64_t source_base = file_base(product) - window.offset;
@@ -393,7 +394,7 @@ void gather_from_window(const Regions& regions, int64_t first, int64_t last, Fil
 
 void scatter_to_window(const Regions& regions, int64_t first, int64_t last, FileWindow<std::byte> window,
                        const std::byte* memory, const Lanes& lanes) {
-  if (first >= last) return;
+  if (first >= last || !begin_bulk_copy((last - first) * regions.element_bytes() * lanes.count)) return;
   if (regions.view() != nullptr) return scatter_view(*regions.view(), first, last, window, memory, lanes);
   const ProductRegions& product = *regions.product();
   const int64_t target_base = file_base(product) - window.offset;
@@ -407,7 +408,7 @@ void scatter_to_window(const Regions& regions, int64_t first, int64_t last, File
 
 void copy_between_windows(const Regions& regions, int64_t first, int64_t last, std::byte* target,
                           const std::byte* source, int64_t window_offset) {
-  if (first >= last) return;
+  if (first >= last || !begin_bulk_copy((last - first) * regions.element_bytes())) return;
   if (regions.view() != nullptr) {
     return copy_view_between_windows(*regions.view(), first, last, target, source, window_offset);
   }

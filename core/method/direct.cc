@@ -1,5 +1,4 @@
-#include <memory>
-
+#include "base/bulk_data.h"
 #include "layout/copy.h"
 #include "method/run.h"
 #include "plan/steps.h"
@@ -11,8 +10,7 @@ void run_direct(const Job& job) {
   const Direction direction = job.plan.request.direction;
   const Tuning& tuning = job.plan.request.tuning;
   const Target use = target_of(job.mine.bytes());
-  std::unique_ptr<std::byte[]> bounce;
-  int64_t bounce_bytes = 0;
+  BulkBuffer bounce;
   job.mine.visit_all([&](const Slice& slice) {
     const Regions& regions = slice.regions;
     std::byte* memory = job.memory.addresses[slice.part];
@@ -23,24 +21,23 @@ void run_direct(const Job& job) {
         transfer.data = memory + regions.memory_of(run.position);
         job.engine.transfer(direction, {&transfer, 1}, job.counters);
       } else {
-        if (bounce_bytes < run.bytes) {
+        if (bounce.bytes() < run.bytes) {
           bounce.reset();  // never two buffers at the same time
-          bounce = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(run.bytes));
-          bounce_bytes = run.bytes;
+          bounce = BulkBuffer(run.bytes);
         }
-        transfer.data = bounce.get();
+        transfer.data = bounce.data();
         if (direction == Direction::kWrite) {
-          scatter_to_window(regions, run.position, end, {bounce.get(), run.offset}, memory);
+          scatter_to_window(regions, run.position, end, {bounce.data(), run.offset}, memory);
         }
         job.engine.transfer(direction, {&transfer, 1}, job.counters);
         if (direction == Direction::kRead) {
-          gather_from_window(regions, run.position, end, {bounce.get(), run.offset}, memory, {use});
+          gather_from_window(regions, run.position, end, {bounce.data(), run.offset}, memory, {use});
         }
       }
       job.progress.bytes_done += run.bytes;
     });
   });
-  job.counters.buffer_bytes = bounce_bytes;
+  job.counters.buffer_bytes = bounce.bytes();
 }
 
 }  // namespace swath

@@ -1,5 +1,4 @@
-#include <memory>
-
+#include "base/bulk_data.h"
 #include "base/interrupt.h"
 #include "layout/copy.h"
 #include "method/run.h"
@@ -14,10 +13,10 @@ void run_sieve(const Job& job) {
   const Target use = target_of(job.mine.bytes());
   if (job.mine.empty()) return;
   const int64_t capacity = window_capacity(job.mine, window_bytes);
-  std::unique_ptr<std::byte[]> buffer;
+  BulkBuffer buffer;
   const auto made_buffer = [&] {
-    if (!buffer) buffer = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(capacity));
-    return buffer.get();
+    if (!buffer) buffer = BulkBuffer(capacity);
+    return buffer.data();
   };
   const auto view = view_of(job, capacity);
   int64_t cursor = 0;
@@ -38,7 +37,7 @@ void run_sieve(const Job& job) {
       if (!view || !view->map_cached(window->begin, window->bytes(), gather_all, job.counters)) {
         const Transfer whole{window->begin, made_buffer(), window->bytes()};
         job.engine.transfer(Direction::kRead, {&whole, 1}, job.counters);
-        gather_all(buffer.get());
+        gather_all(buffer.data());
       }
     } else {
       const bool holes = job.mine.bytes_in(window->begin, window->limit) < window->bytes();
@@ -58,7 +57,7 @@ void run_sieve(const Job& job) {
     }
     cursor = window->limit;
   }
-  job.counters.buffer_bytes = buffer ? capacity : 0;
+  job.counters.buffer_bytes = buffer.bytes();
 }
 
 }  // namespace swath

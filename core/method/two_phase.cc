@@ -14,6 +14,7 @@
 #include <new>
 #include <optional>
 
+#include "base/bulk_data.h"
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "base/stopwatch.h"
@@ -150,8 +151,8 @@ class OwnWindows {
   // file. The lock is taken after the exchange and released before the next, so that no rank waits for another while it
   // holds one.
   void write_filled_in(const Window& window, const std::byte* buffer) {
-    if (filled_.empty()) {
-      filled_.resize(static_cast<size_t>(capacity_));
+    if (!filled_) {
+      filled_ = BulkBuffer(capacity_);
       job_.counters.buffer_bytes += capacity_;
     }
     job_.engine.update(
@@ -169,7 +170,7 @@ class OwnWindows {
   int64_t capacity_;
   std::unique_ptr<CachedView> view_;
   std::optional<Error> failure_;
-  std::vector<std::byte> filled_;
+  BulkBuffer filled_;
   bool is_cold_ = false;  // pages in flight from the device count as cached, so after one uncached window all are
                           // waited for
   bool under_way_ = false;
@@ -187,12 +188,9 @@ void run_two_phase(const Job& job) {
   const int64_t capacity = window_capacity(together, request.tuning.window_bytes);
   ExchangeSide side(layout, request.decomposition, job.mine, job.memory);
   WindowExchange exchange(job.comm, domains, capacity, job.plan.staged, job.counters, job.progress);
-  WindowRounds rounds(together, domains, request.tuning.window_bytes);
-  const int own_domain = exchange.own_domain();
+  WindowRounds rounds(together, domains, request.tuning.window_bytes, job.mine, exchange.own_domain(),
+                      job.plan.rounds());
   OwnWindows own(job, together, capacity);
-  const auto own_of = [&](const RoundWindows& windows) -> const Window* {
-    return own_domain >= 0 && windows[own_domain] ? &*windows[own_domain] : nullptr;
-  };
   const Stopwatch watch;
   RoundWindows now;
   RoundWindows other;  // the next one when reading, the last one when writing
@@ -200,8 +198,8 @@ void run_two_phase(const Job& job) {
   bool more = rounds.next(now);
   if (request.direction == Direction::kRead) {
     const auto read = [&](const RoundWindows& windows, int64_t of_round, bool overlap) {
-      const Window* window = own_of(windows);
-      if (window == nullptr) return;
+      const std::optional<Window>& window = windows.own;
+      if (!window) return;
       const auto pack = [&](const std::byte* image) { exchange.pack(side, windows, of_round, image); };
       if (!exchange.needs_own_window() && own.map_cached(*window, pack)) return;
       own.start_read(*window, exchange.own_window(of_round), overlap);
@@ -227,8 +225,8 @@ void run_two_phase(const Job& job) {
       if (round > 0) exchange.complete(side, other, round - 1);
     };
     const auto start_writing_last = [&] {
-      const Window* window = round > 0 ? own_of(other) : nullptr;
-      if (window == nullptr) return;
+      const std::optional<Window>& window = other.own;
+      if (round == 0 || !window) return;
       exchange.unpack(side, other, round - 1);
       own.start_write(*window, exchange.own_window(round - 1));
     };

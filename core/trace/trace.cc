@@ -9,6 +9,7 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <fstream>
+#include <initializer_list>
 #include <mutex>
 #include <thread>
 #include <unordered_set>
@@ -111,6 +112,7 @@ class Writer {
     append_metadata(text, "swath_trace", rank_, [&](JsonObject& arguments) {
       arguments.put("version", kVersion);
       arguments.put("rank", int64_t{rank_});
+      if (const int ranks = ranks_of_environment(); ranks > 0) arguments.put("ranks", int64_t{ranks});
       arguments.put("process", int64_t{getpid()});
       arguments.put("command", command_line());
       arguments.put_json("began", microseconds(epoch_now()));
@@ -266,12 +268,25 @@ void stop() noexcept {
   own.writer.reset();
 }
 
-int rank_of_environment() {
-  for (const char* const name : {"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"}) {
+namespace {
+
+// The number in the first of these environment variables that is set; else `otherwise`.
+int number_of_environment(std::initializer_list<const char*> names, int otherwise) {
+  for (const char* const name : names) {
     const char* const said = std::getenv(name);
     if (said != nullptr && *said != '\0') return static_cast<int>(std::strtol(said, nullptr, 10));
   }
-  return 0;
+  return otherwise;
+}
+
+}  // namespace
+
+int rank_of_environment() {
+  return number_of_environment({"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"}, 0);
+}
+
+int ranks_of_environment() {
+  return number_of_environment({"PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"}, 0);
 }
 
 }  // namespace swath::trace

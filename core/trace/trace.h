@@ -34,5 +34,7 @@ void stop() noexcept;
 
 // The rank of this process, from the environment variables of MPI and Slurm; 0 if there are none.
 int rank_of_environment();
+// The number of ranks, likewise; 0 if no launcher of MPI has started this process.
+int ranks_of_environment();
 
 }  // namespace swath::trace

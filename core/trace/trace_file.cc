@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/descriptor.h"
 #include "base/error.h"
 #include "base/units.h"
 #include "store/file_calls.h"
@@ -29,12 +30,14 @@ TraceFile::TraceFile(const std::string& folder, int rank, int64_t bytes_max) : b
   std::filesystem::create_directories(folder, error);  // if it failed, opening the file reports the reason
   char rank_text[16] = {};
   std::snprintf(rank_text, sizeof(rank_text), "%06d", rank);
-  const std::string stem = folder + "/rank-" + rank_text + "-" + host_name() + "-" + std::to_string(getpid());
+  const std::filesystem::path whole = std::filesystem::absolute(folder, error);  // the program may change its folder
+  const std::string stem =
+      (error ? folder : whole.string()) + "/rank-" + rank_text + "-" + host_name() + "-" + std::to_string(getpid());
   int reason = EEXIST;  // the name is taken by another copy of this library, or by an earlier process
   for (int copy = 1; reason == EEXIST && copy < 1000; ++copy) {
     path_ = stem + (copy == 1 ? "" : "-" + std::to_string(copy)) + ".pfw.gz";
     try {
-      descriptor_ = file_calls::open_file(path_, O_WRONLY | O_CREAT | O_EXCL, 0666);
+      file_calls::open_file(path_, O_WRONLY | O_CREAT | O_EXCL, 0666);
       reason = 0;
     } catch (const Refusal& refusal) {
       reason = refusal.error();
@@ -52,18 +55,23 @@ std::string TraceFile::append(std::string_view lines) {
     return stopped_;
   }
   try {
-    file_calls::write_next(descriptor_.get(), member);
-    bytes_ += bytes;
+    const Descriptor file = file_calls::open_file(path_, O_WRONLY | O_APPEND);
+    try {
+      file_calls::write_next(file.get(), member);
+      bytes_ += bytes;
+    } catch (const Refusal& refusal) {
+      stopped_ = std::strerror(refusal.error());
+      end_with_whole_members(file.get());
+    }
   } catch (const Refusal& refusal) {
     stopped_ = std::strerror(refusal.error());
-    end_with_whole_members();
   }
   return stopped_;
 }
 
-void TraceFile::end_with_whole_members() {
+void TraceFile::end_with_whole_members(int descriptor) {
   try {
-    file_calls::set_size(descriptor_.get(), bytes_);
+    file_calls::set_size(descriptor, bytes_);
   } catch (const Refusal&) {
     stopped_ += ", and its last part is cut";
   }

@@ -5,10 +5,10 @@
 #include <string>
 #include <string_view>
 
-#include "base/descriptor.h"
-
 namespace swath::trace {
 
+// The file is opened for each append. Between two appends the traced program may close descriptors that it does not
+// know, as launchers do, and use their numbers for files of its own.
 class TraceFile {
  public:
   // Creates the file, and the folder if needed. Throws Error{kStore} on failure. `bytes_max`: the maximum size of the
@@ -21,10 +21,9 @@ class TraceFile {
   std::string append(std::string_view lines);
 
  private:
-  void end_with_whole_members();
+  void end_with_whole_members(int descriptor);
 
   std::string path_;
-  Descriptor descriptor_;
   int64_t bytes_ = 0;
   const int64_t bytes_max_;
   std::string stopped_;  // why appending has failed; empty: it has not

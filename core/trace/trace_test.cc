@@ -242,6 +242,10 @@ TEST(Rank, IsThatOfTheEnvironment) {
   setenv("PMIX_RANK", "3", 1);
   EXPECT_EQ(rank_of_environment(), 3);
   unsetenv("PMIX_RANK");
+  EXPECT_EQ(ranks_of_environment(), 0);
+  setenv("PMI_SIZE", "4", 1);
+  EXPECT_EQ(ranks_of_environment(), 4);
+  unsetenv("PMI_SIZE");
 }
 
 }  // namespace

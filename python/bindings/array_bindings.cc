@@ -254,6 +254,15 @@ void bind_operation(nb::module_& m) {
           },
           "identity"_a, "shape"_a, "element_bytes"_a, "layout"_a.none())
       .def_prop_ro("identity", &ArrayForm::identity)
+      .def_prop_ro("shape", &ArrayForm::shape)
+      .def_prop_ro("element_bytes", &ArrayForm::element_bytes)
+      .def_prop_ro(
+          "layout",
+          [](const ArrayForm& form) -> std::optional<std::shared_ptr<swath::Layout>> {
+            if (form.layout() == nullptr) return std::nullopt;
+            return std::const_pointer_cast<swath::Layout>(form.layout());
+          },
+          "None where no plan moves the bytes: coded chunks, and arrays that a format's library reads.")
       .def(
           "serialise",
           [](const ArrayForm& form) {
@@ -286,6 +295,8 @@ void bind_operation(nb::module_& m) {
           "Return the operation of the parts that a trace has of it: the array's form, the access, and each rank's "
           "share where there are boxes or views. Raise FormatError for anything else.")
       .def("serialise", [](const Operation& operation) { return bytes_of(operation.serialise()); })
+      .def_prop_ro("array", [](const Operation& operation) { return std::make_shared<ArrayForm>(operation.array()); })
+      .def_prop_ro("tuning", [](const Operation& operation) { return operation.tuning(); })
       .def_prop_ro("direction", [](const Operation& operation) { return swath::to_string(operation.direction()); })
       .def_prop_ro("method",
                    [](const Operation& operation) {

@@ -35,6 +35,7 @@ void bind_model(nanobind::module_& m);
 void bind_open_file(nanobind::module_& m);
 void bind_plan(nanobind::module_& m);
 void bind_profile(nanobind::module_& m);
+void bind_simulation(nanobind::module_& m);
 void bind_space(nanobind::module_& m);
 void bind_store(nanobind::module_& m);
 void bind_throttle(nanobind::module_& m);

@@ -86,4 +86,5 @@ NB_MODULE(_core, m) {
   bind_zarr(m);
   bind_file_changes(m);
   bind_collective_file(m);
+  bind_simulation(m);
 }

@@ -23,6 +23,18 @@ Facts dict_of(const swath::DiskParameters& parameters) {
   values["name"] = parameters.name;
   values["description"] = parameters.description;
   values["disks"] = parameters.disks;
+  values["capacity_bytes"] = parameters.capacity_bytes;
+  values["media_bytes_per_second"] = parameters.media_bytes_per_second;
+  values["seek_shortest_seconds"] = parameters.seek_shortest_seconds;
+  values["seek_longest_seconds"] = parameters.seek_longest_seconds;
+  values["rotation_seconds"] = parameters.rotation_seconds;
+  values["near_bytes"] = parameters.near_bytes;
+  values["stripe_bytes"] = parameters.stripe_bytes;
+  values["parity"] = parameters.parity;
+  values["segments"] = parameters.segments;
+  values["segment_bytes"] = parameters.segment_bytes;
+  values["request_seconds"] = parameters.request_seconds;
+  values["link_bytes_per_second"] = parameters.link_bytes_per_second;
   values["request_bytes"] = parameters.request_bytes;
   values["allocation_bytes"] = parameters.allocation_bytes;
   return values;

@@ -80,6 +80,15 @@ swath::Boxes boxes_of(const std::vector<Corners>& corners) {
   return boxes;
 }
 
+int64_t end_of(const swath::Layout& layout) {
+  if (layout.panel_count() == 0 || swath::element_count(layout.shape()) == 0) return 0;
+  const swath::Panel last = layout.panel(layout.panel_count() - 1);
+  if (layout.is_chunked()) return last.offset + layout.chunk_bytes();  // a chunk is stored as a whole
+  int64_t end = last.offset + layout.element_bytes();
+  for (size_t d = 0; d < last.strides.size(); ++d) end += (layout.shape()[d] - 1) * last.strides[d];
+  return end;
+}
+
 // Long lists are passed as ndarrays, never as Python lists.
 using Numbers = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
@@ -195,6 +204,7 @@ void bind_space(nb::module_& m) {
           },
           "shape"_a, "element_bytes"_a, "chunk_shape"_a, "offset"_a)
       .def_prop_ro("has_absent_chunks", &swath::Layout::has_absent_chunks)
+      .def_prop_ro("end", &end_of, "The byte of the file behind the last one of the array.")
       .def("__str__", &swath::Layout::to_string);
 
   nb::class_<swath::Decomposition>(m, "Decomposition", "Whose elements are whose.")
@@ -229,6 +239,7 @@ void bind_space(nb::module_& m) {
           "own"_a, "rank"_a, "ranks"_a, "shape"_a, "allows_overlap"_a = false,
           "The same of the bytes of the file that one rank has.")
       .def_prop_ro("ranks", &swath::Decomposition::ranks)
+      .def_prop_ro("is_views", &swath::Decomposition::is_views)
       .def_prop_ro(
           "selection", [](const swath::Decomposition& self) { return tuples_of(self.selection()); },
           "(start, step, count, dropped) of every dimension.")

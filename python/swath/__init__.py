@@ -30,6 +30,7 @@ else:
         "pickling",
         "ranks",
         "recompute",
+        "simulation",
         "space",
         "store",
         "throttle",

@@ -339,6 +339,10 @@ class Layout:
     def tiled(shape: Sequence[int], element_bytes: int, chunk_shape: Sequence[int], offset: int) -> Layout: ...
     @property
     def has_absent_chunks(self) -> bool: ...
+    @property
+    def end(self) -> int:
+        """The byte of the file behind the last one of the array."""
+
     def __str__(self) -> str: ...
 
 class Decomposition:
@@ -370,6 +374,8 @@ class Decomposition:
 
     @property
     def ranks(self) -> int: ...
+    @property
+    def is_views(self) -> bool: ...
     @property
     def selection(self) -> list[tuple[int, int, int, bool]]:
         """(start, step, count, dropped) of every dimension."""
@@ -613,6 +619,16 @@ class ArrayForm:
     def __init__(self, identity: str, shape: Sequence[int], element_bytes: int, layout: Layout | None) -> None: ...
     @property
     def identity(self) -> str: ...
+    @property
+    def shape(self) -> list[int]: ...
+    @property
+    def element_bytes(self) -> int: ...
+    @property
+    def layout(self) -> Layout | None:
+        """
+        None where no plan moves the bytes: coded chunks, and arrays that a format's library reads.
+        """
+
     def serialise(self) -> bytes:
         """Return the bytes that `Operation.parse_parts` takes."""
 
@@ -638,6 +654,10 @@ class Operation:
         """
 
     def serialise(self) -> bytes: ...
+    @property
+    def array(self) -> ArrayForm: ...
+    @property
+    def tuning(self) -> list[tuple[str, int]]: ...
     @property
     def direction(self) -> str: ...
     @property
@@ -1309,3 +1329,8 @@ class CollectiveFile:
         """Remove it, or what was added to it."""
 
     def release(self) -> None: ...
+
+def simulate(machine: str, operations: str, ranks: int, seed: int = 0, noise: float = 0.0, data: bool = False) -> str:
+    """
+    Carries out operations (JSON) on a simulated machine (JSON). Returns what they took, as JSON.
+    """

@@ -48,6 +48,8 @@ from swath.fft import (
     rfftn,
 )
 from swath.recompute import Balanced, BalancedIteration, BalancedPlan
+from swath.simulation.result import Simulated
+from swath.simulation.simulate import simulate
 from swath.space import TABLE_1, Block, Boxes, Cyclic, Distribution, Whole, balanced_grid, table_1
 from swath.throttle.throttle import stream
 
@@ -90,6 +92,7 @@ __all__ = [
     "Plan",
     "Recorded",
     "SelectionError",
+    "Simulated",
     "StoreError",
     "Transformed",
     "UnsupportedError",
@@ -117,6 +120,7 @@ __all__ = [
     "redistribute",
     "rfft2",
     "rfftn",
+    "simulate",
     "stream",
     "table_1",
     "verify",

@@ -110,3 +110,34 @@ def test_what_is_left_are_whole_records(tmp_path: Path, kind: str, ranks: int) -
             np.testing.assert_array_equal(values, np.broadcast_to(expected, values.shape), err_msg=name)
         assert start(path, kind, ranks).wait(timeout=60) == 0
         assert len(read_by_others(path, kind)["u"]) == RECORDS
+
+
+ADDED_THEN_KILLED = """
+import os, signal, sys
+import numpy as np
+import swath
+file = swath.open_file(sys.argv[1], mode="r+")
+added = file.create("added", (4, 3), "f8", dimensions=("y", "x"), fill=-9.0)
+if sys.argv[2] == "part":
+    added.write(np.ones((1, 3)), selection=np.s_[1:2])
+file["t"].append(np.ones((1, 2)))
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.parametrize("part", ["nothing", "part"])
+@pytest.mark.parametrize("name", ["a.nc", "a.nc4", "a.h5", "a.zarr"])
+def test_a_variable_that_a_killed_program_added_has_its_fill_values(tmp_path: Path, name: str, part: str) -> None:
+    """The record of `t` survives the kill, and with it the definition of the variable that was added before it."""
+    kinds = {"a.nc": "netcdf-classic", "a.nc4": "netcdf4", "a.h5": "hdf5", "a.zarr": "zarr"}
+    path = tmp_path / name
+    with swath.create_file(path, format=kinds[name]) as file:
+        file.create("t", (None, 2), "f8", dimensions=("time", "n"))
+    program = [sys.executable, "-c", ADDED_THEN_KILLED, str(path), part]
+    assert subprocess.run(program, check=False).returncode == -signal.SIGKILL
+    with swath.open_file(path, mode="r+") as file:
+        assert file["t"].shape == (1, 2)
+        expected = np.full((4, 3), -9.0)
+        if part == "part":
+            expected[1] = 1
+        np.testing.assert_array_equal(file["added"].read(), expected)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -49,10 +50,21 @@ def built(name: str, mpi: Mpi) -> Path:
 
 def run_application(name: str, ranks: int, folder: Path, **arguments: object) -> dict[str, Any]:
     """Runs `name` with arguments name=value in a folder; returns the line that it prints, which is JSON."""
+    found: dict[str, Any] = json.loads(run_preloaded(name, ranks, folder, arguments).splitlines()[-1])
+    return found
+
+
+def run_preloaded(
+    name: str,
+    ranks: int,
+    folder: Path,
+    arguments: Mapping[str, object],
+    *preloaded: str,
+    environment: Mapping[str, str] | None = None,
+) -> str:
+    """Runs an application with libraries in front of its own; returns what it prints, also on standard error."""
     mpi = mpi_with_fortran()
     program = built(name, mpi)
     given = [f"{key}={value}" for key, value in arguments.items()]
-    command = [*mpi.mpiexec, "-n", ranks, *yielding.preloaded(), program, *given]
-    told = run(command, SECONDS_MAX, cwd=folder, env=surroundings(fortran_prefix(mpi)))
-    found: dict[str, Any] = json.loads(told.splitlines()[-1])
-    return found
+    command = [*mpi.mpiexec, "-n", ranks, *yielding.preloaded(*preloaded), program, *given]
+    return run(command, SECONDS_MAX, cwd=folder, env=surroundings(fortran_prefix(mpi), environment))

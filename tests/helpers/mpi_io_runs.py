@@ -17,7 +17,7 @@ import pytest
 import yielding
 from mpi_runs import mpiexec, needs_mpi
 from swath.errors import UnsupportedError
-from swath.mpi_io import preload
+from swath.mpi_io import backends, building, preload
 from tree import PROGRAMS
 
 LIBRARY = "SWATH_MPI_IO_LIBRARY"
@@ -126,9 +126,9 @@ class Told:
 _KIND = re.compile(r"  (.+): operations (\d+), bytes (\d+), requests (\d+), bytes moved (\d+), ")
 
 
-def reported(ended: Ended) -> list[Told]:
-    """Return the report's lines about operations."""
-    found = (_KIND.match(line) for line in ended.told)
+def reported(ended: Ended | str) -> list[Told]:
+    """Return the report's lines about operations, of a run or of its standard error."""
+    found = (_KIND.match(line) for line in (Ended(0, "", ended) if isinstance(ended, str) else ended).told)
     return [Told(one[1], *map(int, one.groups()[1:])) for one in found if one]
 
 
@@ -141,3 +141,15 @@ def compiled(folder: Path, source: str) -> Path:
     program = folder / Path(source).stem
     subprocess.run([mpicc, "-O1", "-rdynamic", "-o", program, PROGRAMS / "mpi_io" / source], check=True)
     return program
+
+
+def backend_folder(family: str, mpicxx: object, folder: Path) -> Path:
+    """Return the folder of a real backend for an MPI: the installed one, or one that is built once into `folder`."""
+    installed = backends.PACKAGE / backends.file_name(family)
+    if installed.exists():
+        return installed.parent
+    if not (folder / installed.name).exists():
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setenv(backends.VARIABLE, str(folder))
+            building.build(building.find_mpi(str(mpicxx)))
+    return folder

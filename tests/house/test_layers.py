@@ -25,7 +25,7 @@ LAYERS = (
     {"store", "throttle", "trace"},
     {"files"},
     {"array"},
-    {"advice", "calibration", "copying", "fft", "recompute", "xarray"},
+    {"advice", "calibration", "copying", "fft", "recompute", "replay", "simulation", "xarray"},
     {FACE, "_public", "_moved", "pickling"},
     {"mpi_io"},
     {"commands"},

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from mpi_io_runs import backend_folder
 from mpi_runs import needs_mpi
 from swath.errors import UnsupportedError
 from swath.mpi_io import backends, building, preload
@@ -78,14 +79,7 @@ class BackendOf:
         self.folder = folder
 
     def __call__(self, mpi: Mpi) -> Path:
-        installed = backends.PACKAGE / backends.file_name(mpi.family)
-        if installed.exists():
-            return installed.parent
-        if not (self.folder / installed.name).exists():
-            with pytest.MonkeyPatch.context() as patched:
-                patched.setenv(backends.VARIABLE, str(self.folder))
-                building.build(building.find_mpi(mpi.mpicxx))
-        return self.folder
+        return backend_folder(mpi.family, mpi.mpicxx, self.folder)
 
 
 def compiled(mpi: Mpi, folder: Path, language: str, *flags: object) -> Path:

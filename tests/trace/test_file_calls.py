@@ -33,7 +33,7 @@ CALLS = [
     ("stat", D, None, 0),
     ("sync", D, None, 0),
     ("sync", D, None, 0),
-    ("truncate", D, None, 0),
+    ("truncate", D, 4096, 0),
     ("map", D, 0, 0),
     ("open", E, None, 0),
     ("copy", E, 0, 300),

@@ -105,6 +105,32 @@ def test_operations_of_mpi_io_programs_are_traced(tmp_path: Path, ranks: int) ->
     assert [event.arguments["ranks"] for event in read] == [1] * ranks
 
 
+def test_an_operation_says_where_its_bytes_lie(tmp_path: Path) -> None:
+    program = (
+        "import numpy as np, swath\n"
+        f"path = {str(tmp_path / 'a.raw')!r}\n"
+        "a = swath.create(path, (10, 8), 'f4', format='raw'); a[...] = 1; a.close()\n"
+        "a = swath.open(path, shape=(10, 8), dtype='f4')\n"
+        "a[2:4], a[1:3, 5:6], a[4:4]\n"
+    )
+    environment = {**os.environ, "SWATH_TRACE": str(tmp_path / "trace")}
+    subprocess.run([sys.executable, "-c", program], check=True, env=environment)
+    (trace,) = read_trace(str(tmp_path / "trace"))
+    made = [trace.operations[event.arguments["operation"]] for event in operations_of(trace)]
+    places = [(one.begin, one.end, one.file_bytes) for one in made]
+    assert places == [(0, 320, 320), (64, 128, 64), (4 * 13, 4 * 22, 8), (0, 0, 0)]
+
+
+def test_the_stripes_of_a_file_are_read(tmp_path: Path) -> None:
+    file = small_trace(tmp_path)
+    text = gzip.decompress(file.read_bytes())
+    striped = tmp_path / "striped.pfw"
+    striped.write_bytes(text.replace(b'"element_bytes":4', b'"element_bytes":4,"stripe_bytes":1048576,"servers":3'))
+    for path, expected in ((striped, (1 << 20, 3)), (file, (0, 0))):
+        (trace,) = read_trace(str(path))
+        assert {(array.stripe_bytes, array.servers) for array in trace.arrays.values()} == {expected}
+
+
 def test_without_the_variable_nothing_is_traced(tmp_path: Path) -> None:
     run_well(1, "traced_ranks.py", tmp_path, "well")
     assert sorted(one.name for one in tmp_path.iterdir()) == ["did-0", "x.npy"]

@@ -21,7 +21,8 @@ class Case:
         peers: the peers that can do it.
         format: format of the written or opened file; "" if the contender determines it.
         on_ranks: whether several ranks do it; a serial library does one part on each.
-        reads: "source", "many" or "several": the file that is read, cold or warm; "": none.
+        reads: "source", "many", "thousands", "files" or "several": the file, or folder of files, that is read, cold or
+            warm; "": none.
         writes: whether there is a target, which must be on the medium before the clock stops.
         wanted: goal for the ratio of Swath's seconds to those of the fastest peer, at most this.
         watches_memory: whether the memory outside the page cache is measured.
@@ -39,11 +40,13 @@ class Case:
     @property
     def modules(self) -> tuple[str, ...]:
         """Return the modules that must be installed for any contender: those that open, and those that compare."""
-        return ("xarray",) * (self.work == "open_many") + ("zarr",) * (self.format == "zarr")
+        return ("xarray",) * (self.work in ("open_many", "open_files")) + ("zarr",) * (self.format == "zarr")
 
 
-def _opened(made: str, peers: tuple[str, ...]) -> Case:
-    return Case("open_many", peers, made, reads="many", wanted=1.5)
+def _opened(
+    made: str, peers: tuple[str, ...], reads: str = "many", work: str = "open_many", wanted: float = 1.1
+) -> Case:
+    return Case(work, peers, made, reads=reads, wanted=wanted)
 
 
 def _dumped(made: str, peers: tuple[str, ...], on_ranks: bool) -> Case:
@@ -73,6 +76,8 @@ CASES: dict[str, Case] = {
     "open-netcdf4": _opened("netcdf4", XARRAY[:2]),
     "open-classic": _opened("netcdf-classic", (XARRAY[0], XARRAY[2])),
     "open-zarr": _opened("zarr", (XARRAY[3],)),
+    "open-thousands": _opened("netcdf4", XARRAY[:2], "thousands", wanted=1.2),
+    "open-files": _opened("netcdf4", XARRAY[:2], "files", "open_files"),
     "append-netcdf4": _appended("netcdf4", (NETCDF, HDF5)),
     "append-classic": _appended("netcdf-classic", (NETCDF,)),
     "append-zarr": _appended("zarr", (ZARR,)),

@@ -13,18 +13,18 @@ from typing import Any
 import numpy as np
 
 from swath_bench.files.job import DIMENSIONS, NAME, Job, Values, dump_values, record_names, several_names
-from swath_bench.files.sizes import DUMPED, MANY
+from swath_bench.files.sizes import DUMPED
 from swath_bench.files.sources import DEFLATE_LEVEL, many_values
 from swath_bench.measure import WrongDataError
-
-OPENED_CHECKED = (0, MANY // 2, MANY - 1)
 
 
 def check(job: Job, suffix: str, outcome: Any) -> None:
     """Raise WrongDataError unless the contender's result, or its target, is right."""
     work = job.what.work
     if work == "open_many":
-        _opened(outcome)
+        _opened(outcome, job.opened_variables)
+    elif work == "open_files":
+        _opened_files(outcome, job.sizes.files)
     elif not job.what.writes:
         _equal("what was read", np.asarray(outcome), job.array()[job.selection])
     elif job.ranks.rank == 0:
@@ -42,13 +42,23 @@ def _equal(what: str, found: Values, expected: Values) -> None:
         raise WrongDataError(f"{what}: at {place} is {found[place]}, not {expected[place]}")
 
 
-def _opened(data: Any) -> None:
+def _opened(data: Any, variables: int) -> None:
     with data:
         names = [name for name in data.data_vars if name.startswith("v")]
-        if len(names) != MANY or data["time"].dtype.kind != "M" or data.v000.attrs.get("units") != "K":
-            raise WrongDataError(f"opened: {len(names)} variables, time of {data['time'].dtype}, {data.v000.attrs}")
-        for number in OPENED_CHECKED:
-            _equal(names[number], data[names[number]].values, many_values(number))
+        if len(names) != variables:
+            raise WrongDataError(f"opened: {len(names)} variables, not {variables}")
+        if data["time"].dtype.kind != "M" or data[names[0]].attrs.get("units") != "K":
+            raise WrongDataError(f"opened: time of {data['time'].dtype}, {data[names[0]].attrs}")
+        for number in (0, variables // 2, variables - 1):
+            _equal(names[number], data[names[number]].values, many_values(number, data[names[0]].shape))
+
+
+def _opened_files(data: Any, files: int) -> None:
+    with data:
+        expected = np.concatenate([many_values(number) for number in range(files)])
+        _equal(NAME, data[NAME].values, expected)
+        if data[NAME].attrs.get("units") != "K" or data["time"].dtype.kind != "M":
+            raise WrongDataError(f"opened: {data[NAME].attrs}, time of {data['time'].dtype}")
 
 
 @contextlib.contextmanager

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from swath.ranks.ranks import Ranks
 from swath.space import Block, Distribution, Whole, balanced_grid
 from swath_bench.files.cases import CASES, Case
-from swath_bench.files.sizes import APPENDED, DUMPED, LEAST_BYTES, SEVERAL, Sizes
+from swath_bench.files.sizes import APPENDED, DUMPED, LEAST_BYTES, MANY, SEVERAL, Sizes
 
 Values = npt.NDArray[Any]
 
@@ -67,6 +67,16 @@ class Job:
     def source(self, suffix: str) -> str:
         """Return the file that is read, in one format."""
         return os.path.join(self.folder, self.what.reads + suffix)
+
+    def files(self) -> list[str]:
+        """Return the files that are opened as one dataset."""
+        folder = self.source(SUFFIXES["netcdf4"])
+        return [os.path.join(folder, name) for name in sorted(os.listdir(folder))]
+
+    @property
+    def opened_variables(self) -> int:
+        """Return the number of variables of the file that xarray opens."""
+        return self.sizes.thousands if self.what.reads == "thousands" else MANY
 
     def made(self, suffix: str = "") -> str:
         """Return the path of the target."""

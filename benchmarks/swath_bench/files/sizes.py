@@ -19,6 +19,10 @@ SEVERAL = 5
 """Variables of the file that is re-chunked as a whole: each has a part of the array's times."""
 MANY = 100
 """Variables of the file that xarray opens."""
+THOUSANDS, BYTES_EACH = 5000, 1024
+"""Variables of the file of thousands of variables, if the run has this many bytes for each; else fewer."""
+FILES, BYTES_A_FILE = 120, 16384
+"""Files that are opened as one dataset, if the run has this many bytes for each; else fewer."""
 DUMPED = 24
 APPENDED = 3
 
@@ -68,6 +72,16 @@ class Sizes:
     def part_series_chunks(self) -> Shape:
         """Return the chunk shape of these variables after re-chunking: all times of a few places."""
         return tuple(min(extent, chunk or extent) for extent, chunk in zip(self.part_shape, SERIES_CHUNK, strict=True))
+
+    @property
+    def thousands(self) -> int:
+        """Return the number of variables in the file of thousands."""
+        return min(THOUSANDS, self.bytes // BYTES_EACH)
+
+    @property
+    def files(self) -> int:
+        """Return the number of files that are opened as one dataset."""
+        return min(FILES, self.bytes // BYTES_A_FILE)
 
     @property
     def dumped(self) -> tuple[int, int, int]:

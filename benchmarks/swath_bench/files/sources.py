@@ -17,6 +17,7 @@ LEVELS = 32
 """Measured values are rounded to this fraction of a unit."""
 SEED = 1
 MANY_SHAPE = (12, 18, 36)
+THOUSANDS_SHAPE = (4, 6, 8)
 
 
 def check_can_make() -> None:
@@ -41,6 +42,8 @@ def make(folder: str, sizes: Sizes) -> dict[str, int]:
         _several(os.path.join(where, "several.nc4"), array, size)
         _zarr(os.path.join(where, "source.zarr"), array, size.chunks)
         _many(where)
+        _thousands(os.path.join(where, "thousands.nc4"), size.thousands)
+        _files(os.path.join(where, "files.nc4"), size.files)
     return {"array": sizes.shape[0] * sizes.shape[1] * sizes.shape[2] * 4} | {
         name: os.path.getsize(os.path.join(folder, name)) for name in ("source.nc4", "several.nc4")
     }
@@ -119,9 +122,9 @@ def zarr_deflate() -> Any:
     return BloscCodec(cname="zlib", clevel=DEFLATE_LEVEL, shuffle="shuffle")
 
 
-def many_values(number: int) -> Any:
+def many_values(number: int, shape: tuple[int, ...] = MANY_SHAPE) -> Any:
     """Return the values of one of the many variables."""
-    return np.arange(np.prod(MANY_SHAPE), dtype="f4").reshape(MANY_SHAPE) + np.float32(number)
+    return np.arange(np.prod(shape), dtype="f4").reshape(shape) + np.float32(number)
 
 
 def _many(folder: str) -> None:
@@ -148,3 +151,38 @@ def _many(folder: str) -> None:
             data.to_zarr(os.path.join(folder, "many.zarr"))
     except ImportError:
         return
+
+
+def _thousands(path: str, variables: int) -> None:
+    """A file of many small variables of the same dimensions, as long runs and ensembles leave them."""
+    import netCDF4
+
+    with netCDF4.Dataset(path, "w", format="NETCDF4") as file:
+        _coordinates(file, THOUSANDS_SHAPE, 0)
+        for number in range(variables):
+            _variable(file, f"v{number:05}", many_values(number, THOUSANDS_SHAPE))
+
+
+def _files(folder: str, files: int) -> None:
+    """A folder with a file for each year: together they are one dataset along time."""
+    import netCDF4
+
+    os.mkdir(folder)
+    for number in range(files):
+        with netCDF4.Dataset(os.path.join(folder, f"year{number:03}.nc4"), "w", format="NETCDF4") as file:
+            _coordinates(file, MANY_SHAPE, number * MANY_SHAPE[0])
+            _variable(file, NAME, many_values(number))
+
+
+def _coordinates(file: Any, shape: tuple[int, ...], first_time: int) -> None:
+    for name, extent in zip(DIMENSIONS, shape, strict=True):
+        file.createDimension(name, extent)
+        made = file.createVariable(name, "f8", (name,))
+        made[:] = np.arange(extent) + (first_time if name == "time" else 0)
+        made.units = "days since 2000-01-01" if name == "time" else "m"
+
+
+def _variable(file: Any, name: str, values: Any) -> None:
+    made = file.createVariable(name, "f4", DIMENSIONS, chunksizes=values.shape)
+    made.units = "K"
+    made[:] = values

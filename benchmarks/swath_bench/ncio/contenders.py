@@ -65,11 +65,11 @@ class SwathContender:
 
     def operation(self, pattern: Pattern, direction: str, memory: Values) -> Callable[[], object]:
         """Read into, or write from, the regions' columns of `memory`."""
-        given = {"selection": _selection(pattern), "method": self._method}
+        given = {"selection": selection_of(pattern), "method": self._method}
         regions = memory[:, : pattern.units]
         if direction == "read":
-            return functools.partial(self._array.read, _distribution(pattern), out=regions, **given)
-        return functools.partial(self._array.write, regions, _distribution(pattern), **given)
+            return functools.partial(self._array.read, distribution_of(pattern), out=regions, **given)
+        return functools.partial(self._array.write, regions, distribution_of(pattern), **given)
 
     def sync(self) -> None:
         """Collective: one rank of a node syncs."""
@@ -87,7 +87,7 @@ class SwathContender:
 
     def _plan(self, pattern: Pattern, direction: str) -> Plan:
         return self._array.explain(
-            _distribution(pattern), selection=_selection(pattern), method=self._method, write=direction == "write"
+            distribution_of(pattern), selection=selection_of(pattern), method=self._method, write=direction == "write"
         )
 
     def chosen(self) -> str | None:
@@ -103,11 +103,13 @@ class SwathContender:
         self._array.close()
 
 
-def _distribution(pattern: Pattern) -> Distribution:
+def distribution_of(pattern: Pattern) -> Distribution:
+    """Return which rows of the file each rank has."""
     return Distribution((Cyclic(1) if pattern.file_spaced else Block(), Whole()), grid=(pattern.ranks, 1))
 
 
-def _selection(pattern: Pattern) -> Any:
+def selection_of(pattern: Pattern) -> Any:
+    """Return the regions' columns."""
     return np.s_[:, : pattern.units]
 
 

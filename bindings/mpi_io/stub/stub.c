@@ -4,6 +4,7 @@
 //
 // Environment:
 //   SWATH_MPI_IO=off, 0             always uses the MPI's own functions
+//   SWATH_MPI_IO=trace              uses the MPI's own functions; the backend only adds each call to the trace
 //   SWATH_MPI_IO_REPORT=1           a process whose MPI_Init has bypassed this library reports that at its end
 //   SWATH_MPI_IO_BACKENDS=FOLDER    searches backends here first; then in the folder of this library, then in the
 //                                   user's folder ($XDG_DATA_HOME or ~/.local/share)/swath/mpi_io/VERSION
@@ -156,6 +157,11 @@ static int is_off(void) {
   return value != NULL && (strcmp(value, "off") == 0 || strcmp(value, "0") == 0);
 }
 
+static int is_traced_only(void) {
+  const char* value = getenv("SWATH_MPI_IO");
+  return value != NULL && strcmp(value, "trace") == 0;
+}
+
 // Used to print a message that concerns all ranks once.
 static int is_first_rank(void) {
   static const char* const ranks[] = {"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"};
@@ -172,9 +178,9 @@ static int is_first_rank(void) {
 static void say_missing(const struct Mpi* mpi, const char* why) {
   if (__atomic_exchange_n(&backend_missing, 1, __ATOMIC_ACQ_REL) == 0 && is_first_rank()) {
     fprintf(stderr,
-            "swath: MPI-IO is left to %s: %s. Build a backend with the mpicxx of this MPI (swath mpi-io build --mpicxx "
-            "PATH), or set SWATH_MPI_IO=off\n",
-            mpi->path, why);
+            "swath: %s %s: %s. Build a backend with the mpicxx of this MPI (swath mpi-io build --mpicxx PATH), or set "
+            "SWATH_MPI_IO=off\n",
+            is_traced_only() ? "no MPI-IO call is traced of" : "MPI-IO is left to", mpi->path, why);
   }
 }
 

@@ -110,7 +110,7 @@ def advise_layout(  # type: ignore[misc]  # options are checked here, not by the
     form, asked = computation
     if not asked:
         raise ArgumentError("advise_layout: no accesses: say what the program reads and writes")
-    return _advise(question, form, asked)
+    return advise_operations(question, form, asked)
 
 
 def payback_of_several(
@@ -185,7 +185,8 @@ def _form(shape: Any, dtype: Any) -> Form:
     return Form(lengths, element)
 
 
-def _advise(question: Question, form: Form, asked: Sequence[Operations]) -> LayoutAdvice:
+def advise_operations(question: Question, form: Form, asked: Sequence[Operations]) -> LayoutAdvice:
+    """Return the best layouts of one array for its operations."""
     search = question.search(question.pricer(form, asked))
     stripes = _stripes(question, search, form, asked)
     return LayoutAdvice(

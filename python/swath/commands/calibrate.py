@@ -24,6 +24,7 @@ from swath.calibration import modelled, pool
 from swath.commands import output
 from swath.errors import ArgumentError, UnsupportedError, store_error
 from swath.ranks import mpi
+from swath.simulation.calibrated import MEDIA, machine_of, to_toml
 from swath.store import profile
 from swath.store.profile import StoredProfile
 
@@ -43,6 +44,7 @@ examples:
   swath calibrate /scratch/me --show       what is known of that store
   swath calibrate . --json profile.json    also as a file, for another machine of
                                            the same kind: SWATH_PROFILE=profile.json
+  swath calibrate . --machine here.toml    also as a machine that swath simulate reads
   swath calibrate . --freeze               from now on learn nothing from operations
 
 It needs 1 GiB free there (256 MiB with --quick) and removes what it makes. Run it
@@ -61,6 +63,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quick", action="store_true", help="in about 5 seconds, less exactly")
     parser.add_argument(
         "--json", metavar="FILE", help="write the profile there as well; - prints it instead of a table"
+    )
+    parser.add_argument("--machine", metavar="FILE", help="write a machine file for swath simulate as well")
+    parser.add_argument(
+        "--medium", choices=MEDIA, help="what the disk of --machine is: the device (default, where known), or the cache"
     )
     parser.add_argument(
         "--engine", metavar="model:PRESET", help="measure that modelled disk, which has a profile of its own"
@@ -85,7 +91,7 @@ def run(options: argparse.Namespace) -> int:
         if found.profile is None:
             print(f"{options.dir}: no profile: {found.reason}")
             return 1
-        _give(found.profile, options.json)
+        _give(found.profile, options)
         return 0
     if options.freeze or options.thaw:
         return _set_frozen(options.dir, frozen=options.freeze)
@@ -95,11 +101,11 @@ def run(options: argparse.Namespace) -> int:
                 options.dir, calibration.QUICK if options.quick else calibration.FULL, report=report
             )
         measured.save()
-        _give(measured, options.json)
+        _give(measured, options)
         return 0
     measured = _measure(options.dir, calibration.QUICK if options.quick else calibration.FULL)
     measured.save()
-    _give(measured, options.json)
+    _give(measured, options)
     return 0
 
 
@@ -117,7 +123,7 @@ def _modelled(options: argparse.Namespace) -> int:
     else:
         given = modelled.calibrate_modelled(options.engine, options.dir)
         given.save()
-    _give(given, options.json)
+    _give(given, options)
     return 0
 
 
@@ -181,18 +187,26 @@ def _set_frozen(folder: str, *, frozen: bool) -> int:
     return 0
 
 
-def _give(given: StoredProfile, json_file: str | None) -> None:
+def _give(given: StoredProfile, options: argparse.Namespace) -> None:
+    """Print the profile, and write the requested files."""
+    if options.machine is not None:
+        comment = f"Measured by swath calibrate {options.dir}: {given.numbers.get('source', given.date[:16])}"
+        _write(options.machine, to_toml(machine_of(given, options.medium), comment))
+    json_file = options.json
     if json_file == "-":
         output.print_json(given.to_dict())
         return
     if json_file is not None:
-        try:
-            with open(json_file, "w", encoding="utf-8") as file:
-                json.dump(given.to_dict(), file, indent=2)
-                file.write("\n")
-        except OSError as error:
-            raise store_error(f"{json_file}: {error.strerror}", error.errno) from None
+        _write(json_file, json.dumps(given.to_dict(), indent=2) + "\n")
     _print(given)
+
+
+def _write(path: str, text: str) -> None:
+    try:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise store_error(f"{path}: {error.strerror}", error.errno) from None
 
 
 def _print(given: StoredProfile) -> None:

@@ -17,6 +17,7 @@ from typing import TextIO
 import swath
 from swath.array import progress
 from swath.commands import (
+    advise,
     bench,
     calibrate,
     characterise,
@@ -30,6 +31,8 @@ from swath.commands import (
     mpi_io,
     rados,
     repair,
+    replay,
+    simulate,
     throttle,
     trace,
     verify,
@@ -54,6 +57,9 @@ COMMANDS: dict[str, Command] = {
     "mpi-io": mpi_io,
     "trace": trace,
     "characterise": characterise,
+    "replay": replay,
+    "advise": advise,
+    "simulate": simulate,
     "rados": rados,
 }
 
@@ -92,7 +98,9 @@ examples:
   swath demo                               see it work on real data, with four ranks, in a minute
   swath doctor                             is this installation in order?
   swath bench ncio --quick                 noncontiguous access by every method, measured here
+  swath simulate --list-machines           machines that an operation can be simulated on
   swath throttle status                    how many streams each disk or server serves now
+  swath replay swath-trace                 carry out a traced run again, as it was or changed
   swath mpi-io mpiexec -n 4 ./program      an MPI-IO program as it is, its files served by Swath
 
 Reading and writing parts of arrays is for programs, in Python:

@@ -7,6 +7,7 @@ import os
 
 from swath.base.preload import become
 from swath.errors import ArgumentError, NotFoundError, StoreError
+from swath.mpi_io import preload
 from swath.trace import file_calls
 
 HELP = "run a program, and trace what it does with files"
@@ -14,7 +15,8 @@ USAGE = "swath trace [-h] [--into FOLDER] [--operations] PROGRAM ..."
 DESCRIPTION = """\
 Run a program with a trace: every read and write by Swath, from Python, C, C++,
 Fortran or MPI-IO, with its structure, its plan, predicted and measured seconds;
-and the program's own file calls (open, read, write, lseek, fsync, fread, ...).
+and the program's own file calls (open, read, write, lseek, fsync, fread, ...),
+with the calls of MPI-IO (MPI_File_write_at_all, ...) that Swath does not serve.
 Each process writes a file of its own into the folder, several times a second.
 """
 
@@ -24,6 +26,7 @@ examples:
   swath trace --into run7 mpiexec -n 4 ./program   all processes that it starts
   SWATH_TRACE=run7 mpiexec -n 4 ./program          the operations of Swath, for a job script
   swath characterise run7                          what the program did, in tables
+  swath replay run7                                the same once more, on scratch files
 
 The files are compressed events of Chrome's trace format, a line each: Perfetto
 (https://ui.perfetto.dev) opens them.
@@ -56,6 +59,8 @@ def run(options: argparse.Namespace) -> int:
     except OSError as error:
         raise StoreError(f"trace: {folder}: {error.strerror}", error.errno or 0) from None
     environment = file_calls.environment(os.environ, folder, not options.operations)
+    if not options.operations:
+        environment = preload.tracing_environment(environment)
     try:
         become(program, environment)
     except OSError as error:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from swath.base.preload import become, preloaded
+from swath.base.preload import VARIABLE, become, preloaded
 from swath.mpi_io import measured
 
 TYPE_CHECKING = False
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 REPORT = "SWATH_MPI_IO_REPORT"
+MODE = "SWATH_MPI_IO"
+TRACE = "trace"
+"""The mode of the stub that serves no file: it only adds the calls of the program to the trace."""
 
 
 def library() -> str:
@@ -24,7 +27,7 @@ def library() -> str:
 
     Raises UnsupportedError if it was not built.
     """
-    path = os.path.join(os.path.dirname(__file__), "libswath-mpi-io.so")
+    path = _path()
     if not os.path.exists(path):
         raise _unsupported(
             f"{path} was not built: MPI-IO programs are served on Linux with x86-64 or aarch64 processors only"
@@ -39,6 +42,8 @@ def environment(given: Mapping[str, str], report: bool = False) -> dict[str, str
     Raises UnsupportedError if there is no stub, or if LD_PRELOAD cannot contain its path.
     """
     prepared = preloaded(given, library())
+    if prepared.get(MODE) == TRACE:  # of `swath trace swath mpi-io ...`: operations of Swath are traced as such
+        del prepared[MODE]
     if report:
         prepared[REPORT] = "1"
     profiles = measured.up_to_date_file() if measured.VARIABLE not in given else None
@@ -47,12 +52,29 @@ def environment(given: Mapping[str, str], report: bool = False) -> dict[str, str
     return prepared
 
 
+def tracing_environment(given: Mapping[str, str]) -> dict[str, str]:
+    """Return `given` with the stub, which serves nothing and adds each MPI-IO call to the trace.
+
+    Nothing changes where the stub is there already, where the user has switched it off, or where it was not built.
+    Raises UnsupportedError if LD_PRELOAD cannot contain its path.
+    """
+    path = _path()
+    is_there = path in given.get(VARIABLE, "").replace(":", " ").split()
+    if is_there or MODE in given or not os.path.exists(path):
+        return dict(given)
+    return {**preloaded(given, path), MODE: TRACE}
+
+
 def run(command: Sequence[str], report: bool = False) -> NoReturn:
     """Replace this process by `command`, with the stub before the MPI of it and its children.
 
     Raises UnsupportedError as `environment` does, and OSError if there is no such program.
     """
     become(command, environment(os.environ, report))
+
+
+def _path() -> str:
+    return os.path.join(os.path.dirname(__file__), "libswath-mpi-io.so")
 
 
 def _unsupported(message: str) -> Exception:

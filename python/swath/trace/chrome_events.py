@@ -11,6 +11,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from swath.errors import FormatError, StoreError
+from swath.trace import event_tables
+from swath.trace.event_tables import EventTable, Words
 from swath.trace.lines import Lines
 from swath.trace.log import OPENS, UNKNOWN, Indices, Kind, Log, Requests, joined, requests_of
 from swath.trace.positions import positions
@@ -28,6 +30,8 @@ OF_DFTRACER = (b'"dftracer"', b'"hhash"', b'"fhash"', b'"hostname"')
 BYTES_MAX = 1 << 56
 """The largest valid length or offset: an event with a larger one is damaged."""
 SECONDS_MAX = 1e11
+DEFINITION = b'{"name":"swath_'
+"""The begin of the lines of Swath's that are no events, as Swath writes them."""
 BYTES = {"read": "read_bytes", "write": "written_bytes", "copy": "written_bytes"}
 """The counter of the bytes that an event of Swath moved."""
 Object = Mapping[str, Any]
@@ -69,7 +73,7 @@ class SwathReader:
         self.file_of_key: dict[int, int] = {}
         self.parts: list[Requests] = []
         self.version, self.ended, self.command = 0, 0.0, ""
-        self.rank, self.process, self.began = 0, 0, 0.0
+        self.rank, self.ranks, self.process, self.began = 0, 0, 0, 0.0
 
     def take_metadata(self, said: Object) -> None:
         """Take facts about the trace, an array, or an operation."""
@@ -77,6 +81,7 @@ class SwathReader:
         if name == "swath_trace":
             self.version, self.command = int(args["version"]), str(args["command"])
             self.rank, self.process = int(args["rank"]), int(args["process"])
+            self.ranks = int(args.get("ranks", 0))
             self.began = float(args["began"]) * MICROSECONDS
             if self.version not in VERSIONS:
                 raise FormatError(f"version {self.version} of the format; this Swath reads {VERSIONS}: install a newer")
@@ -88,6 +93,40 @@ class SwathReader:
             self.file_of_key[key] = self.files[self.arrays[args["array"]]]
         elif name == "swath_trace_end":
             self.ended = float(args["ended"]) * MICROSECONDS
+
+    def take_table(self, table: EventTable) -> None:
+        """Take calls that were parsed into columns. Raises ValueError if a number is not valid."""
+        names = table.name.different
+        pairs, first, which = np.unique(
+            table.category.rows * len(names) + table.name.rows, return_index=True, return_inverse=True
+        )
+        kinds = np.zeros(len(pairs), np.int64)
+        for at in np.argsort(first):  # in the order of their first event
+            category, name = divmod(int(pairs[at]), len(names))
+            kinds[at] = self.kinds[table.category.different[category], names[name]]
+        moved = np.zeros(len(which), np.int64)
+        for index, counter in ((index, BYTES.get(name)) for index, name in enumerate(names)):
+            if counter is not None:
+                counts = table.read_bytes if counter == "read_bytes" else table.written_bytes
+                np.copyto(moved, counts, where=table.name.rows == index)
+        keys = _numbered(self.operations, table.operation)
+        files = self._files_of_operations(keys)
+        paths = _numbered(self.files, table.path)
+        self.parts.append(
+            requests_of(
+                len(which),
+                kind=kinds[which],
+                file=np.where(paths >= 0, paths, files),
+                rank=table.rank,
+                operation=keys,
+                offset=_byte_counts(table.offset),
+                length=_byte_counts(moved),
+                began=_seconds(table.began),
+                seconds=_seconds(table.seconds),
+                predicted=table.predicted,
+                failed=table.failed,
+            )
+        )
 
     def take_events(self, events: Sequence[Object]) -> None:
         """Take calls."""
@@ -111,15 +150,26 @@ class SwathReader:
         )
 
     def _files(self, args: Sequence[Object], keys: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        of_keys = [self.file_of_key.get(key, UNKNOWN) for key in range(len(self.operations))]
-        files: np.ndarray[Any, Any] = np.array([*of_keys, UNKNOWN])[keys]  # the last one belongs to UNKNOWN
+        files = self._files_of_operations(keys)
         for row, one in enumerate(args):
             if "path" in one:
                 files[row] = self.files[str(one["path"])]
         return files
 
+    def _files_of_operations(self, keys: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        of_keys = [self.file_of_key.get(key, UNKNOWN) for key in range(len(self.operations))]
+        found: np.ndarray[Any, Any] = np.array([*of_keys, UNKNOWN])[keys]  # the last one belongs to UNKNOWN
+        return found
 
-def _byte_counts(values: list[Any]) -> np.ndarray[Any, Any]:
+
+def _numbered(indices: Indices, words: Words) -> np.ndarray[Any, Any]:
+    """Return the index of each row's text; UNKNOWN if it has none."""
+    numbers = np.array([*(indices[text] for text in words.different), UNKNOWN])
+    found: np.ndarray[Any, Any] = numbers[words.rows]
+    return found
+
+
+def _byte_counts(values: Any) -> np.ndarray[Any, Any]:
     """Return offsets or lengths. Raises ValueError if one is invalid."""
     counts = np.array(values, np.int64)
     if counts.ndim != 1 or (len(counts) and (counts.min() < UNKNOWN or counts.max() > BYTES_MAX)):
@@ -127,7 +177,7 @@ def _byte_counts(values: list[Any]) -> np.ndarray[Any, Any]:
     return counts
 
 
-def _seconds(values: list[Any]) -> np.ndarray[Any, Any]:
+def _seconds(values: Any) -> np.ndarray[Any, Any]:
     """Convert microseconds to seconds. Raises ValueError if one is invalid."""
     seconds = np.array(values, np.float64) * MICROSECONDS
     if not np.isfinite(seconds).all() or (len(seconds) and (seconds.min() < 0 or seconds.max() > SECONDS_MAX)):
@@ -235,13 +285,16 @@ def _swath_log(path: str, files: Sequence[str]) -> Log:
     reader = SwathReader()
     log = Log(path, "Swath")
     spans: dict[tuple[int, int], tuple[float, float]] = {}  # of each process; one may have several files
+    commands: dict[tuple[int, int], str] = {}  # of ranks of MPI
+    cuts: list[tuple[str, int]] = []  # with the number of ranks that the trace says
+    ranks = 0
     for file in files:
-        reader.version, reader.process, reader.ended = 0, 0, 0.0
+        reader.version, reader.process, reader.ranks, reader.ended = 0, 0, 0, 0.0
         first = len(reader.parts)
         cut = _read_lines(file, reader)
         cut = why_cut(file, reader.version, reader.ended, cut)
         if cut:
-            log.notes.append(f"{file}: not complete: {cut}")
+            cuts.append((f"{file}: not complete: {cut}", reader.ranks))
         parts = [part for part in reader.parts[first:] if len(part)]
         began = min([reader.began or np.inf, *(float(part.began.min()) for part in parts)])
         if np.isfinite(began):
@@ -249,12 +302,20 @@ def _swath_log(path: str, files: Sequence[str]) -> Log:
             process = (reader.rank, reader.process)
             earlier = spans.get(process, (began, ended))
             spans[process] = (min(began, earlier[0]), max(ended, earlier[1]))
-    log.execution_seconds = sum(ended - began for began, ended in spans.values())
-    log.command, log.ranks = reader.command, max(len(spans), 1)
+            if reader.ranks:
+                ranks, commands[process] = max(ranks, reader.ranks), reader.command
+    run_began = min((began for began, _ in spans.values()), default=0.0)
+    log.has_mpi = ranks > 0
+    log.notes.extend(note for note, of_ranks in cuts if of_ranks or not ranks)
+    if log.has_mpi:  # the launcher is no rank, and a rank that used no file has no trace
+        spans = {process: span for process, span in spans.items() if process in commands}
+    together = sum(ended - began for began, ended in spans.values())
+    log.command, log.ranks = next(iter(commands.values()), reader.command), ranks or max(len(spans), 1)
+    log.execution_seconds = together * log.ranks / max(len(spans), 1) if log.has_mpi else together
     log.files = [str(name) for name in reader.files]
     log.kinds = reader.kinds.listed
     log.operations = [reader.words.get(index, "") for index in range(len(reader.operations))]
-    return _finished(log, reader.parts, min((began for began, _ in spans.values()), default=0.0))
+    return _finished(log, reader.parts, run_began)
 
 
 def _dftracer_log(path: str, files: Sequence[str]) -> Log:
@@ -313,6 +374,8 @@ def _read_lines(file: str, reader: Reader) -> str:
     """Take all lines of a trace. Return why more lines may be missing; "" if it was read to its end."""
     with _opened(file) as stored:
         lines = Lines(stored)
+        if isinstance(reader, SwathReader) and event_tables.is_available():
+            return _read_blocks(file, reader, lines)
         number = 0
         block: list[bytes] = []
         for line in lines:
@@ -324,6 +387,44 @@ def _read_lines(file: str, reader: Reader) -> str:
                     return cut
                 block = []
         return _take_block(file, block, number, reader) or lines.cut
+
+
+def _read_blocks(file: str, reader: SwathReader, lines: Lines) -> str:
+    """Do the same with the columns of many events at a time."""
+    number = 0
+    for text in lines.blocks(event_tables.BLOCK_BYTES):
+        count = text.count(b"\n")
+        number += count
+        if _take_table(text, count, reader):
+            continue
+        of_text = text.split(b"\n")[:count]
+        for first in range(0, count, BLOCK_LINES):
+            block = of_text[first : first + BLOCK_LINES]
+            cut = _take_block(file, block, number - count + first + len(block), reader)
+            if cut:
+                return cut
+    return lines.cut
+
+
+def _take_table(text: bytes, count: int, reader: SwathReader) -> bool:
+    """Take whole lines, and return whether that worked. Definitions are taken before events."""
+    if text.startswith(b"[\n"):  # the first line of a trace
+        text, count = text[2:], count - 1
+    with contextlib.suppress(FormatError, RecursionError, *DAMAGED):
+        definitions: list[Object] = []
+        if DEFINITION in text:
+            lines = text.split(b"\n")
+            definitions = json.loads(b"[" + b",".join(line for line in lines if line.startswith(DEFINITION)) + b"]")
+            text = b"\n".join(line for line in lines if not line.startswith(DEFINITION))
+        if any(one["ph"] in EVENTS for one in definitions):
+            return False
+        table = event_tables.event_table(text, count - len(definitions))
+        if table is not None:
+            for one in definitions:
+                reader.take_metadata(one)
+            reader.take_table(table)
+            return True
+    return False
 
 
 def _take_block(file: str, block: Sequence[bytes], last: int, reader: Reader) -> str:

@@ -47,6 +47,7 @@ def read_darshan(path: str) -> Log:
     job = answer.said["job"]
     log = Log(path, f"Darshan (log version {job['log_ver']})", answer.said["exe"].strip())
     log.ranks = max(int(job["nprocs"]), 1)
+    log.has_mpi = log.ranks > 1 or "MPI-IO" in answer.said["counters"]
     log.began = job["start_time_sec"] + job["start_time_nsec"] * 1e-9
     log.execution_seconds = max(float(job["run_time"]), 0.0) * log.ranks
     files, kinds = Indices(), Indices()

@@ -30,6 +30,25 @@ class Lines:
         if rest:
             self.cut = self.cut or "its last line is not complete"
 
+    def blocks(self, size: int) -> Iterator[bytes]:
+        """Iterate over the same lines in texts of about so many bytes, each of whole lines with their newlines."""
+        parts: list[bytes] = []
+        held = 0
+        for text in self._texts():
+            parts.append(text)
+            held += len(text)
+            if held >= size and b"\n" in text:
+                whole = b"".join(parts)
+                end = whole.rindex(b"\n") + 1
+                yield whole[:end]
+                parts, held = [whole[end:]], len(whole) - end
+        whole = b"".join(parts)
+        end = whole.rfind(b"\n") + 1
+        if end:
+            yield whole[:end]
+        if end < len(whole):
+            self.cut = self.cut or "its last line is not complete"
+
     def _texts(self) -> Iterator[bytes]:
         stored = self._file.read(CHUNK_BYTES)
         if stored[:2] != GZIP_MAGIC:

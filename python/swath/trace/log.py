@@ -156,6 +156,7 @@ class Log:
         tracer: the program that wrote it: "Swath", "Darshan", "DFTracer", ….
         command: the command line of the run; "" if it is not known.
         ranks: the number of processes.
+        has_mpi: whether they are ranks that a launcher of MPI has started, as far as the log says.
         began: the begin of the run, in seconds since 1970.
         execution_seconds: the time of all processes together, each from its begin to its end.
         files: the names of the files.
@@ -174,6 +175,7 @@ class Log:
     tracer: str
     command: str = ""
     ranks: int = 0
+    has_mpi: bool = False
     began: float = 0.0
     execution_seconds: float = 0.0
     files: list[str] = field(default_factory=list)

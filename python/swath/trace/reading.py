@@ -51,12 +51,16 @@ class TracedArray:
         shape: the shape of the array.
         element_bytes: the bytes of an element.
         form: its exact form, as `swath._core.Operation.parse_parts` takes it.
+        stripe_bytes: the bytes of a stripe, if the file is striped over servers as far as is known; else 0.
+        servers: the number of these servers; else 0.
     """
 
     identity: str
     shape: tuple[int, ...]
     element_bytes: int
     form: bytes
+    stripe_bytes: int = 0
+    servers: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +72,19 @@ class TracedOperation:
         words: the action and its array, then an argument on each line.
         access: its exact bytes, as `swath._core.Operation.parse_parts` takes them.
         share: the boxes or views of the rank that wrote the trace; else empty.
+        begin: the first byte of the file that belongs to this rank. All three are 0 if the rank has no bytes, or if
+            the places of the bytes are not known: coded chunks.
+        end: one past the last such byte.
+        file_bytes: the number of this rank's bytes. They are contiguous if there are `end - begin`.
     """
 
     array: str
     words: str
     access: bytes
     share: bytes
+    begin: int = 0
+    end: int = 0
+    file_bytes: int = 0
 
 
 @dataclass
@@ -214,12 +225,15 @@ def _traced_array(said: Mapping[str, Any]) -> TracedArray:
         tuple(int(length) for length in said["shape"]),
         int(said["element_bytes"]),
         base64.b64decode(said["form"], validate=True),
+        int(said.get("stripe_bytes", 0)),
+        int(said.get("servers", 0)),
     )
 
 
 def _traced_operation(said: Mapping[str, Any]) -> TracedOperation:
     access, share = (base64.b64decode(said.get(name, ""), validate=True) for name in ("access", "share"))
-    return TracedOperation(str(said["array"]), str(said["words"]), access, share)
+    begin, end, count = (int(said.get(name, 0)) for name in ("begin", "end", "bytes"))
+    return TracedOperation(str(said["array"]), str(said["words"]), access, share, begin, end, count)
 
 
 def _event(said: Mapping[str, Any]) -> Event:

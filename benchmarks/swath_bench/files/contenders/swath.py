@@ -89,3 +89,11 @@ class Swath(Slicing):
         from swath.xarray.backend import SwathBackendEntrypoint
 
         return xr.open_dataset(self.source(job), engine=SwathBackendEntrypoint)
+
+    def open_files(self, job: Job) -> Any:
+        """By the engine itself; dask reads later."""
+        import xarray as xr
+
+        from swath.xarray.backend import SwathBackendEntrypoint
+
+        return xr.open_mfdataset(job.files(), engine=SwathBackendEntrypoint, combine="nested", concat_dim=DIMENSIONS[0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from swath_bench.files.contenders.base import Slicing
-from swath_bench.files.job import NAME, Job, Values
+from swath_bench.files.job import DIMENSIONS, NAME, Job, Values
 from swath_bench.files.sources import DEFLATE_LEVEL
 
 SUFFIXES = {"netcdf4": ".nc4", "netcdf-classic": ".nc", "zarr": ".zarr"}
@@ -54,6 +54,12 @@ class Xarray(Slicing):
     def open_many(self, job: Job) -> Any:
         """Values are read later."""
         return self._opened(job)
+
+    def open_files(self, job: Job) -> Any:
+        """By dask; values are read later."""
+        import xarray as xr
+
+        return xr.open_mfdataset(job.files(), engine=self.engine, combine="nested", concat_dim=DIMENSIONS[0])
 
     def _opened(self, job: Job) -> Any:
         import xarray as xr

@@ -1,0 +1,130 @@
+#include "simulate/fibers.h"
+
+#include <cxxabi.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace swath::simulate {
+namespace {
+
+constexpr size_t kGuardBytes = 4096;
+
+// A fiber's function has no arguments that could hold an address.
+Fibers* entering = nullptr;
+
+}  // namespace
+
+Fibers::Fibers(int count, size_t stack_bytes) : stack_bytes_(stack_bytes), fibers_(static_cast<size_t>(count)) {
+  stacks_bytes_ = (stack_bytes_ + kGuardBytes) * fibers_.size();
+  void* const memory = mmap(nullptr, stacks_bytes_, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+  if (memory == MAP_FAILED) {
+    throw Error(ErrorKind::kStore, "simulation: no address space for the stacks of " + std::to_string(count) + " ranks",
+                errno);
+  }
+  stacks_ = static_cast<std::byte*>(memory);
+  for (size_t i = 0; i < fibers_.size(); ++i) {
+    mprotect(stacks_ + i * (stack_bytes_ + kGuardBytes), kGuardBytes, PROT_NONE);
+  }
+}
+
+Fibers::~Fibers() { munmap(stacks_, stacks_bytes_); }
+
+void Fibers::run(const std::function<void(int)>& body) {
+  body_ = &body;
+  for (int i = 0; i < count(); ++i) {
+    ucontext_t& context = fibers_[i].context;
+    getcontext(&context);
+    context.uc_stack.ss_sp = stacks_ + static_cast<size_t>(i) * (stack_bytes_ + kGuardBytes) + kGuardBytes;
+    context.uc_stack.ss_size = stack_bytes_;
+    context.uc_link = nullptr;
+    makecontext(&context, &Fibers::enter, 0);
+    make_ready(i);
+  }
+  run_next();
+  while (std::any_of(fibers_.begin(), fibers_.end(), [](const Fiber& fiber) { return !fiber.is_done; })) {
+    fail_all_blocked();
+    run_next();
+  }
+  if (first_) std::rethrow_exception(first_);
+}
+
+void Fibers::enter() {
+  Fibers& all = *entering;
+  const int me = all.running_;
+  try {
+    if (all.failure_.empty()) (*all.body_)(me);
+  } catch (...) {
+    if (!all.first_) all.first_ = std::current_exception();
+  }
+  all.fibers_[me].is_done = true;
+  all.run_next();
+}
+
+void Fibers::run_next() {
+  if (ready_.empty()) return switch_to(-1);
+  const int next = ready_.top().fiber;
+  ready_.pop();
+  switch_to(next);
+}
+
+void Fibers::switch_to(int fiber) {
+  if (fiber == running_) return;
+  ++switches_;
+  Fiber& from = running_ < 0 ? main_ : fibers_[running_];
+  Fiber& to = fiber < 0 ? main_ : fibers_[fiber];
+  running_ = fiber;
+  entering = this;
+  void* const exceptions = abi::__cxa_get_globals();
+  static_assert(sizeof(Exceptions) <= 16);
+  std::memcpy(&from.exceptions, exceptions, sizeof(Exceptions));
+  std::memcpy(exceptions, &to.exceptions, sizeof(Exceptions));
+  swapcontext(&from.context, &to.context);
+}
+
+void Fibers::settle() {
+  if (ready_.empty() || ready_.top() > Ready{now(), running_}) return;
+  make_ready(running_);
+  run_next();
+}
+
+void Fibers::sleep_until(double time) {
+  fibers_[running_].now = std::max(now(), time);
+  settle();
+}
+
+void Fibers::block(const char* doing) {
+  Fiber& me = fibers_[running_];
+  if (failure_.empty()) {
+    me.doing = doing;
+    run_next();
+    me.doing = nullptr;
+  }
+  if (!failure_.empty()) throw Error(ErrorKind::kDisagreement, failure_);
+}
+
+void Fibers::wake(int fiber, double time) {
+  Fiber& other = fibers_[fiber];
+  other.now = std::max(other.now, time);
+  other.doing = nullptr;
+  make_ready(fiber);
+}
+
+// Nobody can wake them: each throws an error that says where the ranks are.
+void Fibers::fail_all_blocked() {
+  constexpr int kShown = 8;
+  failure_ = "no rank can go on";
+  int shown = 0;
+  for (int i = 0; i < count() && shown < kShown; ++i) {
+    if (fibers_[i].doing == nullptr) continue;
+    failure_ += (shown++ == 0 ? ": rank " : ", rank ") + std::to_string(i) + " waits in " + fibers_[i].doing;
+  }
+  for (int i = 0; i < count(); ++i) {
+    if (!fibers_[i].is_done) make_ready(i);
+  }
+}
+
+}  // namespace swath::simulate

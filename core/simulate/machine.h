@@ -1,0 +1,65 @@
+// A machine as numbers: nodes, network, servers, software. `swath simulate` reads it from a file.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/disk.h"
+#include "plan/profile.h"
+
+namespace swath::simulate {
+
+enum class NetworkKind { kFlat, kMesh, kHypercube, kFatTree };
+
+struct Machine {
+  struct Node {
+    double memory_bandwidth = 10e9;  // bytes per second of all ranks of a node together
+    double copy_bandwidth = 5e9;     // of one rank
+    double latency = 1e-6;           // of a meeting of two ranks through memory
+  };
+  struct Network {
+    NetworkKind kind = NetworkKind::kFlat;
+    // Mesh: its extents. Fat tree: nodes of a leaf switch, and its links upwards. Else empty.
+    std::vector<int64_t> dimensions;
+    double link_bandwidth = 1e9;
+    double latency = 2e-6;          // of a message of no bytes, from end to end
+    double backbone_bandwidth = 0;  // that all messages share; 0: no limit
+  };
+  struct Servers {
+    int count = 1;
+    double network_bandwidth = 1e9;  // of the link of one server
+    DiskParameters disk;
+    int disks_per_server = 1;     // of these disks, each with a part of the server's stripes
+    double request_overhead = 0;  // seconds of the server's processor
+    double list_request_overhead_per_region = 0;
+    bool datatype = false;  // takes descriptions
+    bool list = true;       // takes lists of regions
+    bool locks = true;      // a write waits for its stripes' locks, and fills holes under a lock
+  };
+  struct Stripe {
+    int64_t unit = int64_t{1} << 20;
+    int count = 1;
+  };
+  struct Software {
+    double call_overhead = 0;     // seconds of a request, on the rank
+    double message_overhead = 0;  // of a message, on the rank that sends it
+  };
+
+  std::string name;
+  int nodes = 1;
+  int ranks_per_node = 1;
+  Node node;
+  Network network;
+  Servers servers;
+  Stripe stripe;
+  Software software;
+};
+
+// Parses the JSON of a machine. Throws Error{kArgument} that names the member.
+Machine parse_machine(const std::string& json);
+
+// What the planner should expect of the machine, from its numbers.
+Profile profile_of(const Machine& machine);
+
+}  // namespace swath::simulate

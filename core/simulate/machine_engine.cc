@@ -1,0 +1,204 @@
+#include "simulate/machine_engine.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/error.h"
+
+namespace swath::simulate {
+namespace {
+
+constexpr int64_t kRequestBytesMax = int64_t{1} << 30;
+
+class SimulatedLock final : public RangeLock {
+ public:
+  SimulatedLock(std::shared_ptr<SimulatedFile> file, int64_t begin, int64_t end)
+      : file_(std::move(file)), begin_(begin), end_(end) {}
+  ~SimulatedLock() override { file_->unlock(begin_, end_); }
+  SimulatedLock(const SimulatedLock&) = delete;
+  SimulatedLock& operator=(const SimulatedLock&) = delete;
+
+ private:
+  const std::shared_ptr<SimulatedFile> file_;
+  const int64_t begin_;
+  const int64_t end_;
+};
+
+}  // namespace
+
+SimulatedFile::SimulatedFile(World& world, std::string path, int64_t bytes)
+    : world_(world), path_(std::move(path)), size_(bytes) {
+  if (world.options().data) data_.resize(static_cast<size_t>(bytes));
+}
+
+void SimulatedFile::resize(int64_t bytes) {
+  if (bytes < 0) fail_argument("resize " + path_ + " to " + std::to_string(bytes) + " bytes: expected a size >= 0");
+  size_ = bytes;
+  if (world_.options().data) data_.resize(static_cast<size_t>(bytes));
+}
+
+void SimulatedFile::lock(int64_t begin, int64_t end) {
+  const auto is_locked = [&] {
+    return std::any_of(locked_.begin(), locked_.end(), [&](const Range& held) { return held.overlaps(begin, end); });
+  };
+  while (is_locked()) {
+    waiting_.push_back({world_.fibers().running(), {begin, end}});
+    world_.fibers().block("a lock of the file");
+  }
+  locked_.push_back({begin, end});
+}
+
+void SimulatedFile::unlock(int64_t begin, int64_t end) {
+  const auto held = std::find_if(locked_.begin(), locked_.end(),
+                                 [&](const Range& range) { return range.begin == begin && range.end == end; });
+  locked_.erase(held);
+  for (auto waiting = waiting_.begin(); waiting != waiting_.end();) {
+    const auto next = std::next(waiting);
+    if (waiting->range.overlaps(begin, end)) {
+      world_.fibers().wake(waiting->rank, world_.fibers().now());
+      waiting_.erase(waiting);
+    }
+    waiting = next;
+  }
+}
+
+Capabilities MachineEngine::capabilities_of(const Machine& machine) {
+  Capabilities able;
+  if (!machine.servers.list) able.read_ranges_max = able.write_ranges_max = 1;
+  able.structured_requests = machine.servers.datatype;
+  able.lock_for_holes = machine.servers.locks;
+  able.reads_ahead = false;
+  able.durable_when_answered = true;
+  able.stripes = StripeMap{.stripe_bytes = machine.stripe.unit, .servers = machine.stripe.count};
+  return able;
+}
+
+void MachineEngine::move(Direction direction, const Transfer& piece) {
+  if (direction == Direction::kWrite && piece.offset + piece.bytes > file_->size()) {
+    file_->resize(piece.offset + piece.bytes);
+  }
+  if (!world_.options().data) return;
+  std::byte* const stored = file_->data().data() + piece.offset;
+  if (direction == Direction::kWrite) {
+    std::memcpy(stored, piece.data, static_cast<size_t>(piece.bytes));
+  } else {
+    std::memcpy(piece.data, stored, static_cast<size_t>(piece.bytes));
+  }
+}
+
+double MachineEngine::carry_out(Direction direction, std::span<const Transfer> batch, bool is_waited_for,
+                                Counters& counters) {
+  check_batch(batch);
+  const bool reading = direction == Direction::kRead;
+  const Machine& machine = world_.machine();
+  double time = world_.fibers().now();
+  std::vector<Extent> extents;
+  const auto serve = [&] {
+    if (extents.empty()) return;
+    if (is_waited_for) {
+      world_.fibers().sleep_until(time);
+      world_.settle();
+    }
+    time = world_.storage().serve(world_.node_of(rank_), direction, extents, time + machine.software.call_overhead);
+    extents.clear();
+  };
+  FileRequest request;
+  for (RequestCutter cutter(batch, kRequestBytesMax); !cutter.exhausted();) {
+    cutter.next(request);
+    if (reading && request.offset + request.bytes > file_->size()) {
+      throw Error(ErrorKind::kStore, "read " + path() + ": [" + std::to_string(request.offset) + ", " +
+                                         std::to_string(request.offset + request.bytes) +
+                                         ") ends beyond the file, which has " + std::to_string(file_->size()) +
+                                         " bytes");
+    }
+    (reading ? counters.read_requests : counters.write_requests) += 1;
+    (reading ? counters.read_bytes : counters.written_bytes) += request.bytes;
+    if (file_->record != nullptr) {
+      (*file_->record)[static_cast<size_t>(rank_)].push_back({direction, request.offset, request.bytes});
+    }
+    extents.push_back({request.offset, request.bytes});
+    if (!machine.servers.list) serve();
+  }
+  serve();
+  for (const Transfer& piece : batch) move(direction, piece);
+  return time;
+}
+
+void MachineEngine::transfer(Direction direction, std::span<const Transfer> batch, Counters& counters) {
+  const World::InPhase in_phase(world_, Phase::kTransfer);
+  world_.settle();
+  world_.fibers().sleep_until(carry_out(direction, batch, /*is_waited_for=*/true, counters));
+}
+
+void MachineEngine::transfer_structured(Direction direction, const StructuredTransfer& structured, Counters& counters) {
+  if (!structured.as_described || !world_.machine().servers.datatype) {
+    return Engine::transfer_structured(direction, structured, counters);
+  }
+  const World::InPhase in_phase(world_, Phase::kTransfer);
+  world_.settle();
+  StructuredTransfer all = structured;
+  all.pieces_max = INT64_MAX;
+  std::vector<Transfer> pieces;
+  std::vector<Extent> extents;
+  all.access.visit(all.begin, all.end, [&](const Slice& slice) { flatten(all, slice, pieces, [] {}); });
+  int64_t bytes = 0;
+  for (const Transfer& piece : pieces) {
+    extents.push_back({piece.offset, piece.bytes});
+    bytes += piece.bytes;
+    move(direction, piece);
+  }
+  const bool reading = direction == Direction::kRead;
+  (reading ? counters.read_requests : counters.write_requests) += 1;
+  (reading ? counters.read_bytes : counters.written_bytes) += bytes;
+  const double time = world_.fibers().now() + world_.machine().software.call_overhead;
+  world_.fibers().sleep_until(
+      world_.storage().serve(world_.node_of(rank_), direction, extents, time, /*described=*/true));
+  if (structured.bytes_done != nullptr) *structured.bytes_done += bytes;
+}
+
+void MachineEngine::update(const Transfer& image, bool has_holes, const std::function<void(std::byte*)>& fill_in,
+                           Counters& counters) {
+  const World::InPhase in_phase(world_, Phase::kTransfer);
+  const auto held = has_holes ? lock(image.offset, image.offset + image.bytes) : nullptr;
+  counters.locks += held != nullptr;
+  if (has_holes) {
+    const int64_t stored = std::clamp<int64_t>(size() - image.offset, 0, image.bytes);
+    if (world_.options().data) std::fill(image.data + stored, image.data + image.bytes, std::byte{0});
+    const Transfer to_end{image.offset, image.data, stored};
+    if (stored > 0) transfer(Direction::kRead, {&to_end, 1}, counters);
+  }
+  fill_in(image.data);
+  transfer(Direction::kWrite, {&image, 1}, counters);
+}
+
+// The batch's requests are made now, and wait() waits for their answers.
+void MachineEngine::start(Direction direction, std::span<const Transfer> batch) {
+  if (is_started_) throw Error(ErrorKind::kInternal, path() + ": a transfer has been started already");
+  world_.settle();
+  started_counters_ = {};
+  started_done_ = carry_out(direction, batch, /*is_waited_for=*/false, started_counters_);
+  is_started_ = true;
+}
+
+void MachineEngine::wait(Counters& counters) {
+  if (!std::exchange(is_started_, false)) return;
+  const World::InPhase in_phase(world_, Phase::kTransfer);
+  counters += std::exchange(started_counters_, {});
+  world_.fibers().sleep_until(started_done_);
+}
+
+std::unique_ptr<RangeLock> MachineEngine::lock(int64_t begin, int64_t end) {
+  if (begin < 0 || begin >= end) {
+    fail_argument("lock " + path() + " [" + std::to_string(begin) + ", " + std::to_string(end) +
+                  "): expected 0 <= begin < end");
+  }
+  if (!world_.machine().servers.locks) return nullptr;
+  world_.settle();
+  world_.fibers().spend(2 * world_.machine().network.latency + world_.machine().servers.request_overhead);
+  world_.settle();
+  file_->lock(begin, end);
+  return std::make_unique<SimulatedLock>(file_, begin, end);
+}
+
+}  // namespace swath::simulate

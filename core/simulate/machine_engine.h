@@ -1,0 +1,101 @@
+// The engine of one rank of a simulated machine: its requests go to the machine's servers.
+//
+// It cuts and counts requests as the other engines do, and answers after the time that network and servers take. With
+// data, the file is in memory.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "simulate/world.h"
+#include "store/engine.h"
+
+namespace swath::simulate {
+
+// One request of a rank, as the engine cut it.
+struct RecordedRequest {
+  Direction direction;
+  int64_t offset;
+  int64_t bytes;
+
+  friend bool operator==(const RecordedRequest&, const RecordedRequest&) = default;
+};
+
+// The file that all ranks' engines share.
+class SimulatedFile {
+ public:
+  SimulatedFile(World& world, std::string path, int64_t bytes);
+
+  const std::string& path() const { return path_; }
+  int64_t size() const { return size_; }
+  void resize(int64_t bytes);
+  // Its bytes; empty without data.
+  std::vector<std::byte>& data() { return data_; }
+
+  // Waits until no other rank has a lock there that excludes this one.
+  void lock(int64_t begin, int64_t end);
+  void unlock(int64_t begin, int64_t end);
+
+  // The requests of each rank, for tests; null: not recorded.
+  std::vector<std::vector<RecordedRequest>>* record = nullptr;
+
+ private:
+  struct Range {
+    int64_t begin;
+    int64_t end;
+    bool overlaps(int64_t other_begin, int64_t other_end) const { return begin < other_end && other_begin < end; }
+  };
+  struct Waiting {
+    int rank;
+    Range range;
+  };
+
+  World& world_;
+  const std::string path_;
+  int64_t size_;
+  std::vector<std::byte> data_;
+  std::list<Range> locked_;
+  std::list<Waiting> waiting_;
+};
+
+class MachineEngine final : public Engine {
+ public:
+  MachineEngine(World& world, std::shared_ptr<SimulatedFile> file, int rank)
+      : world_(world), file_(std::move(file)), rank_(rank) {}
+
+  std::string name() const override { return "simulated machine"; }
+  const std::string& path() const override { return file_->path(); }
+  Capabilities capabilities() const override { return capabilities_of(world_.machine()); }
+  static Capabilities capabilities_of(const Machine& machine);
+  void transfer(Direction direction, std::span<const Transfer> batch, Counters& counters) override;
+  void transfer_structured(Direction direction, const StructuredTransfer& structured, Counters& counters) override;
+  void update(const Transfer& image, bool has_holes, const std::function<void(std::byte*)>& fill_in,
+              Counters& counters) override;
+  void start(Direction direction, std::span<const Transfer> batch) override;
+  void wait(Counters& counters) override;
+  std::unique_ptr<RangeLock> lock(int64_t begin, int64_t end) override;
+  int64_t size() const override { return file_->size(); }
+  void resize(int64_t bytes) override { file_->resize(bytes); }
+  void sync() override {}
+
+ private:
+  // Moves the bytes of a batch, and returns the time at which its last request is answered. Servers without lists get
+  // one request after the other; other ranks run meanwhile if the batch `is_waited_for`.
+  double carry_out(Direction direction, std::span<const Transfer> batch, bool is_waited_for, Counters& counters);
+  void move(Direction direction, const Transfer& piece);
+
+  World& world_;
+  const std::shared_ptr<SimulatedFile> file_;
+  const int rank_;
+  bool is_started_ = false;
+  double started_done_ = 0;
+  Counters started_counters_;
+};
+
+}  // namespace swath::simulate

@@ -1,0 +1,322 @@
+#include "simulate/simulate.h"
+
+#include <malloc.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <tuple>
+
+#include "array/array.h"
+#include "base/error.h"
+#include "method/local_memory.h"
+
+namespace swath::simulate {
+namespace {
+
+using Json = nlohmann::json;
+
+int64_t heap_bytes() {
+  const auto info = mallinfo2();
+  return static_cast<int64_t>(info.uordblks + info.hblkhd);
+}
+
+// What all ranks' arrays of one stored array share.
+struct StoredArray {
+  std::shared_ptr<SimulatedFile> file;
+  std::shared_ptr<const ArrayForm> form;
+  std::shared_ptr<PlanCache> plans = std::make_shared<PlanCache>();
+};
+
+// One case of a list, and the array that it accesses.
+struct Prepared {
+  const OperationCase* given = nullptr;
+  int array = 0;
+  std::vector<Operation> operation;  // of all ranks; of boxes, of each rank
+};
+
+class Runner {
+ public:
+  using FileOf = std::function<std::shared_ptr<SimulatedFile>(const OperationCase&)>;
+  using MemoryOf = std::function<void(int operation, int rank, LocalMemory&)>;
+
+  Runner(World& world, const std::vector<OperationCase>& operations, const FileOf& file_of, const MemoryOf& memory_of)
+      : world_(world),
+        memory_of_(memory_of),
+        learning_(std::make_shared<Learning>(std::make_shared<const Profile>(profile_of(world.machine())), true)) {
+    for (const OperationCase& one : operations) prepare(one, file_of);
+  }
+
+  Result run() {
+    const int64_t before = heap_bytes();
+    world_.run([&](int rank) { run_rank(rank); });
+    result_.heap_bytes_per_rank = (heap_most_ - before) / world_.ranks();
+    for (const OperationResult& one : result_.operations) result_.seconds = std::max(result_.seconds, one.ended);
+    return result_;
+  }
+
+ private:
+  void prepare(const OperationCase& one, const FileOf& file_of) {
+    const auto key = std::tuple(one.file, one.shape, one.element_bytes, one.order);
+    const auto [found, is_new] = known_.try_emplace(key, static_cast<int>(arrays_.size()));
+    if (is_new) {
+      const auto layout = std::make_shared<const Layout>(Layout::ordered(one.shape, one.element_bytes, 0, one.order));
+      auto& file = files_[one.file];
+      if (file == nullptr) file = file_of(one);
+      arrays_.push_back({file, std::make_shared<const ArrayForm>(one.file, one.shape, one.element_bytes, layout)});
+    }
+    const StoredArray& array = arrays_[static_cast<size_t>(found->second)];
+    Prepared made{&one, found->second, {}};
+    const Decomposition& decomposition = one.access.decomposition;
+    if (decomposition.is_boxes()) {
+      for (int rank = 0; rank < world_.ranks(); ++rank) {
+        Operation::Access access = one.access;
+        access.decomposition = Decomposition::own_boxes(decomposition.boxes_of_rank()[static_cast<size_t>(rank)], rank,
+                                                        world_.ranks(), one.shape);
+        made.operation.emplace_back(array.form, access);
+      }
+    } else {
+      made.operation.emplace_back(array.form, one.access);
+    }
+    prepared_.push_back(std::move(made));
+    for (int i = 0; i < one.repeat; ++i) {
+      result_.operations.push_back({.name = one.name, .began = kNever});
+    }
+  }
+
+  void run_rank(int rank) {
+    const std::shared_ptr<Comm> comm = world_.comm(rank);
+    std::vector<std::unique_ptr<Array>> arrays;
+    for (const StoredArray& stored : arrays_) arrays.push_back(open(stored, comm, rank));
+    size_t number = 0;
+    for (size_t i = 0; i < prepared_.size(); ++i) {
+      for (int repeat = 0; repeat < prepared_[i].given->repeat; ++repeat) {
+        run_operation(prepared_[i], *arrays[static_cast<size_t>(prepared_[i].array)], rank, static_cast<int>(i),
+                      result_.operations[number++]);
+      }
+    }
+    heap_most_ = std::max(heap_most_, heap_bytes_if_due());
+  }
+
+  // Asking takes a time that grows with the heap.
+  int64_t heap_bytes_if_due() { return ++finished_ == 1 || finished_ == world_.ranks() ? heap_bytes() : 0; }
+
+  std::unique_ptr<Array> open(const StoredArray& stored, const std::shared_ptr<Comm>& comm, int rank) {
+    const auto file = std::make_shared<File>(stored.file->path(), [this, file = stored.file, rank] {
+      return std::make_unique<MachineEngine>(world_, file, rank);
+    });
+    Array::Options options;
+    options.form = stored.form;
+    options.learning = learning_;
+    options.plans = stored.plans;
+    options.name = stored.file->path();
+    return std::make_unique<Array>(comm, file, options);
+  }
+
+  void run_operation(const Prepared& prepared, Array& array, int rank, int number, OperationResult& result) {
+    const OperationCase& given = *prepared.given;
+    Fibers& fibers = world_.fibers();
+    fibers.sleep_until(fibers.now() + given.gap_seconds);
+    world_.count_time(rank);
+    const RankUse before = world_.use(rank);
+    result.began = std::min(result.began, fibers.now());
+    fibers.spend(world_.machine().software.call_overhead);
+    LocalMemory memory = packed_memory(given.access.decomposition, rank, given.element_bytes, world_.placeholder(0));
+    if (memory_of_) memory_of_(number, rank, memory);
+    const bool is_shared = prepared.operation.size() == 1;
+    const Execution done = array.execute(prepared.operation[is_shared ? 0 : static_cast<size_t>(rank)], memory);
+    world_.count_time(rank);
+    add(result, before, world_.use(rank), done, rank);
+  }
+
+  void add(OperationResult& result, const RankUse& before, const RankUse& after, const Execution& done, int rank) {
+    result.ended = std::max(result.ended, world_.fibers().now());
+    result.method = done.method;
+    if (done.plan != nullptr) {
+      result.reason = done.plan->reason;
+      if (rank == 0) result.local_bytes_max = done.plan->runs.bytes_of_rank_max;
+    }
+    for (size_t phase = 0; phase < kPhases; ++phase) {
+      const double seconds = after.seconds[phase] - before.seconds[phase];
+      result.seconds[phase] += seconds;
+      result.seconds_max[phase] = std::max(result.seconds_max[phase], seconds);
+    }
+    const int64_t agreement = after.agreement_messages - before.agreement_messages;
+    const int64_t exchange = after.exchange_messages - before.exchange_messages;
+    result.agreement_messages += agreement;
+    result.agreement_messages_max = std::max(result.agreement_messages_max, agreement);
+    result.exchange_messages += exchange;
+    result.exchange_messages_max = std::max(result.exchange_messages_max, exchange);
+    result.exchange_bytes += after.exchange_bytes - before.exchange_bytes;
+    result.copied_bytes += after.copied_bytes - before.copied_bytes;
+    for_each_amount([&](const char*, auto member) { result.amounts.*member += done.counters.*member; });
+    result.buffer_bytes_max = std::max(result.buffer_bytes_max, done.counters.buffer_bytes);
+  }
+
+  World& world_;
+  const MemoryOf& memory_of_;
+  const std::shared_ptr<Learning> learning_;
+  std::map<std::tuple<std::string, Shape, int64_t, std::vector<int>>, int> known_;
+  std::map<std::string, std::shared_ptr<SimulatedFile>> files_;
+  std::vector<StoredArray> arrays_;
+  std::vector<Prepared> prepared_;
+  Result result_;
+  int64_t heap_most_ = 0;
+  int finished_ = 0;
+};
+
+// ---- as JSON --------------------------------------------------------------------------------------------------------
+
+Json messages_json(const World& world, int64_t all, int64_t most) {
+  return {{"mean", static_cast<double>(all) / world.ranks()}, {"max", most}};
+}
+
+Json operation_json(const World& world, const OperationResult& one) {
+  Json phases;
+  Json phases_max;
+  for (size_t phase = 0; phase < kPhases; ++phase) {
+    const char* const name = name_of(static_cast<Phase>(phase));
+    phases[name] = one.seconds[phase] / world.ranks();
+    phases_max[name] = one.seconds_max[phase];
+  }
+  Json json{{"name", one.name},
+            {"method", one.method},
+            {"reason", one.reason},
+            {"began", one.began},
+            {"seconds", one.ended - one.began},
+            {"phases", phases},
+            {"phases_max", phases_max},
+            {"messages",
+             {{"agree", messages_json(world, one.agreement_messages, one.agreement_messages_max)},
+              {"exchange", messages_json(world, one.exchange_messages, one.exchange_messages_max)}}},
+            {"message_bytes", one.exchange_bytes},
+            {"copied_bytes", one.copied_bytes},
+            {"buffer_bytes_max", one.buffer_bytes_max},
+            {"local_bytes_max", one.local_bytes_max}};
+  for (const auto& [name, member] :
+       {std::pair{"read_requests", &IoAmounts::read_requests}, std::pair{"write_requests", &IoAmounts::write_requests},
+        std::pair{"read_bytes", &IoAmounts::read_bytes}, std::pair{"written_bytes", &IoAmounts::written_bytes},
+        std::pair{"exchanged_bytes", &IoAmounts::exchanged_bytes}, std::pair{"locks", &IoAmounts::locks}}) {
+    json[name] = one.amounts.*member;
+  }
+  return json;
+}
+
+Json servers_json(World& world) {
+  Json servers = Json::array();
+  for (const ServerUse& use : world.storage().uses()) {
+    servers.push_back({{"requests", use.requests},
+                       {"regions", use.regions},
+                       {"bytes", use.read_bytes + use.written_bytes},
+                       {"read_bytes", use.read_bytes},
+                       {"written_bytes", use.written_bytes},
+                       {"lock_transfers", use.lock_transfers},
+                       {"busy_seconds", use.busy_seconds},
+                       {"waited_seconds", use.waited_seconds}});
+  }
+  return servers;
+}
+
+Json links_json(World& world) {
+  Json links = Json::object();
+  for (const LinkUse& use : world.network().uses()) {
+    links[use.kind] = {{"links", use.links},
+                       {"bytes", use.bytes},
+                       {"messages", use.messages},
+                       {"busy_seconds_max", use.busy_seconds_max},
+                       {"waited_seconds", use.waited_seconds}};
+  }
+  return links;
+}
+
+// Both timelines with the longer of their intervals: each is halved until it fits.
+std::vector<double> with_interval(const Timelines& lines, size_t row, double seconds) {
+  std::vector<double> parts(Timelines::kIntervals);
+  for (size_t i = 0; i < Timelines::kIntervals; ++i) {
+    const double middle = (static_cast<double>(i) + 0.5) * lines.interval_seconds();
+    parts[std::min<size_t>(static_cast<size_t>(middle / seconds), Timelines::kIntervals - 1)] +=
+        lines.rows()[row][i] / seconds;
+  }
+  return parts;
+}
+
+Json timeline_json(World& world, double seconds) {
+  const Timelines& servers = world.storage().timelines();
+  const double interval = std::max(servers.interval_seconds(), world.timelines().interval_seconds());
+  const auto count = std::clamp<size_t>(static_cast<size_t>(seconds / interval) + 1, 1, Timelines::kIntervals);
+  const auto row = [&](const Timelines& lines, size_t number) {
+    std::vector<double> parts = with_interval(lines, number, interval);
+    parts.resize(count);
+    return parts;
+  };
+  Json json{{"edges", Json::array()}, {"ranks", Json::object()}, {"servers", Json::array()}};
+  for (size_t i = 0; i <= count; ++i) json["edges"].push_back(static_cast<double>(i) * interval);
+  for (size_t phase = 0; phase < kPhases; ++phase) {
+    json["ranks"][name_of(static_cast<Phase>(phase))] = row(world.timelines(), phase);
+  }
+  for (size_t server = 0; server < servers.rows().size(); ++server) json["servers"].push_back(row(servers, server));
+  return json;
+}
+
+Json result_json(World& world, const Result& result) {
+  Json json{{"seconds", result.seconds}, {"operations", Json::array()}};
+  Json phases = Json::object();
+  int64_t agreement = 0, agreement_max = 0, exchange = 0, exchange_max = 0, buffers = 0, local = 0;
+  std::array<double, kPhases> seconds{};
+  for (const OperationResult& one : result.operations) {
+    json["operations"].push_back(operation_json(world, one));
+    for (size_t phase = 0; phase < kPhases; ++phase) seconds[phase] += one.seconds[phase] / world.ranks();
+    agreement += one.agreement_messages;
+    exchange += one.exchange_messages;
+    agreement_max += one.agreement_messages_max;
+    exchange_max += one.exchange_messages_max;
+    buffers = std::max(buffers, one.buffer_bytes_max);
+    local = std::max(local, one.local_bytes_max);
+  }
+  for (size_t phase = 0; phase < kPhases; ++phase) phases[name_of(static_cast<Phase>(phase))] = seconds[phase];
+  json["phases"] = phases;
+  json["messages"] = {{"agree", messages_json(world, agreement, agreement_max)},
+                      {"exchange", messages_json(world, exchange, exchange_max)}};
+  json["memory"] = {
+      {"buffer_bytes_max", buffers}, {"local_bytes_max", local}, {"heap_bytes_per_rank", result.heap_bytes_per_rank}};
+  json["servers"] = servers_json(world);
+  json["links"] = links_json(world);
+  json["timeline"] = timeline_json(world, result.seconds);
+  return json;
+}
+
+}  // namespace
+
+Result run_operations(World& world, const std::vector<OperationCase>& operations,
+                      const std::function<std::shared_ptr<SimulatedFile>(const OperationCase&)>& file_of,
+                      const std::function<void(int operation, int rank, LocalMemory&)>& memory_of) {
+  return Runner(world, operations, file_of, memory_of).run();
+}
+
+std::string run(const Request& request) {
+  const Machine machine = parse_machine(request.machine);
+  const std::vector<OperationCase> operations = parse_operations(request.operations, request.ranks);
+  World world(machine, {.ranks = request.ranks, .seed = request.seed, .noise = request.noise, .data = request.data});
+  std::vector<std::vector<std::byte>> memory(static_cast<size_t>(request.ranks));
+  const auto file_of = [&](const OperationCase& first) {
+    const int64_t bytes = element_count(first.shape) * first.element_bytes;
+    const bool exists = first.access.direction == Direction::kRead;
+    return std::make_shared<SimulatedFile>(world, first.file, exists ? bytes : 0);
+  };
+  const auto memory_of = [&](int operation, int rank, LocalMemory& local) {
+    if (!request.data) return;
+    const OperationCase& given = operations[static_cast<size_t>(operation)];
+    const Decomposition& decomposition = given.access.decomposition;
+    int64_t bytes = 0;
+    for (const Part& part : decomposition.parts(rank, given.element_bytes)) bytes += part.count() * given.element_bytes;
+    auto& mine = memory[static_cast<size_t>(rank)];
+    mine.resize(static_cast<size_t>(bytes), static_cast<std::byte>(rank + 1));
+    local = packed_memory(decomposition, rank, given.element_bytes, mine.data());
+  };
+  const Result result = run_operations(world, operations, file_of, memory_of);
+  Json json = result_json(world, result);
+  json["host"] = {{"switches", world.fibers().switches()}};
+  return json.dump();
+}
+
+}  // namespace swath::simulate

@@ -1,0 +1,74 @@
+// Carries out operations on a simulated machine: the library's own agreements, plans, messages and requests, with the
+// times of the machine.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "method/local_memory.h"
+#include "plan/operation.h"
+#include "simulate/machine.h"
+#include "simulate/machine_engine.h"
+#include "simulate/world.h"
+
+namespace swath::simulate {
+
+struct OperationCase {
+  std::string name;
+  std::string file = "data";
+  Shape shape;
+  int64_t element_bytes = 8;
+  std::vector<int> order;  // dimensions, the slowest first
+  Operation::Access access;
+  int repeat = 1;
+  double gap_seconds = 0;  // of computing before it
+};
+
+// Parses the JSON of several operations of so many ranks. Throws Error{kArgument} that names the member.
+std::vector<OperationCase> parse_operations(const std::string& json, int ranks);
+
+// What one operation took.
+struct OperationResult {
+  std::string name;
+  std::string method;
+  std::string reason;
+  double began = 0;
+  double ended = 0;
+  std::array<double, kPhases> seconds{};      // of all ranks
+  std::array<double, kPhases> seconds_max{};  // of one rank
+  int64_t agreement_messages = 0, agreement_messages_max = 0;
+  int64_t exchange_messages = 0, exchange_messages_max = 0;
+  int64_t exchange_bytes = 0;
+  int64_t copied_bytes = 0;
+  IoAmounts amounts;             // of all ranks
+  int64_t buffer_bytes_max = 0;  // of one rank
+  int64_t local_bytes_max = 0;
+};
+
+struct Result {
+  std::vector<OperationResult> operations;
+  double seconds = 0;
+  int64_t heap_bytes_per_rank = 0;  // that the library allocated for a rank of the simulation
+};
+
+// Runs the operations one after the other in `world`. `file_of` gives the file of a name; see the tests.
+Result run_operations(World& world, const std::vector<OperationCase>& operations,
+                      const std::function<std::shared_ptr<SimulatedFile>(const OperationCase&)>& file_of,
+                      const std::function<void(int operation, int rank, LocalMemory&)>& memory_of = {});
+
+struct Request {
+  std::string machine;     // JSON
+  std::string operations;  // JSON
+  int ranks = 1;
+  uint64_t seed = 0;
+  double noise = 0;
+  bool data = false;
+};
+
+// Returns the results as JSON.
+std::string run(const Request& request);
+
+}  // namespace swath::simulate

@@ -1,0 +1,157 @@
+#include "simulate/world.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <string>
+
+#include "base/error.h"
+
+namespace swath::simulate {
+namespace {
+
+constexpr size_t kPlaceholderBytes = size_t{1} << 42;  // of address space, which no access reaches
+
+std::byte* map_memory(size_t bytes, int protection) {
+  void* const memory = mmap(nullptr, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) {
+    throw Error(ErrorKind::kStore, "simulation: no address space for " + std::to_string(bytes) + " bytes", errno);
+  }
+  return static_cast<std::byte*>(memory);
+}
+
+int checked_ranks(const Machine& machine, int ranks) {
+  const int64_t places = int64_t{machine.nodes} * machine.ranks_per_node;
+  if (ranks < 1 || ranks > places) {
+    fail_argument("simulate: " + std::to_string(ranks) + " ranks on machine " + machine.name + "; expected 1 to " +
+                  std::to_string(places) + ", on " + std::to_string(machine.nodes) + " nodes of " +
+                  std::to_string(machine.ranks_per_node) + " ranks");
+  }
+  return ranks;
+}
+
+}  // namespace
+
+const char* name_of(Phase phase) {
+  switch (phase) {
+    case Phase::kOther:
+      return "plan";
+    case Phase::kAgree:
+      return "agree";
+    case Phase::kExchange:
+      return "exchange";
+    case Phase::kTransfer:
+      return "transfer";
+    case Phase::kCopy:
+      return "copy";
+  }
+  throw Error(ErrorKind::kInternal, "a phase has no name");
+}
+
+World::World(const Machine& machine, const WorldOptions& options)
+    : machine_(machine),
+      options_(options),
+      fibers_(checked_ranks(machine, options.ranks)),
+      network_(machine_),
+      storage_(machine_, network_, options.seed, options.noise),
+      uses_(static_cast<size_t>(options.ranks)),
+      phases_(uses_.size(), Phase::kOther),
+      marks_(uses_.size()),
+      duplicates_(uses_.size()),
+      placeholders_(map_memory(kPlaceholderBytes, PROT_NONE)) {
+  communicators_.emplace_back(ranks(), nodes());
+}
+
+World::~World() {
+  munmap(placeholders_, kPlaceholderBytes);
+  for (const Communicator& communicator : communicators_) {
+    for (const Node& node : communicator.nodes) {
+      if (node.memory != nullptr) munmap(node.memory, node.memory_bytes);
+    }
+  }
+}
+
+int World::ranks_of(int node) const { return std::min(machine_.ranks_per_node, ranks() - first_of(node)); }
+
+void World::run(const std::function<void(int)>& body) {
+  struct OfThread {
+    OfThread(Clock* clock, BulkDataModel* copies) {
+      set_clock_of_thread(clock);
+      set_bulk_data_model(copies);
+    }
+    ~OfThread() {
+      set_clock_of_thread(nullptr);
+      set_bulk_data_model(nullptr);
+    }
+  } of_thread(&clock_, &copies_);
+  fibers_.run(body);
+}
+
+void World::settle() {
+  fibers_.settle();
+  network_.settle(fibers_.now());
+}
+
+void World::count_time(int rank) {
+  const auto place = static_cast<size_t>(rank);
+  uses_[place].seconds[static_cast<size_t>(phases_[place])] += fibers_.now() - marks_[place];
+  if (fibers_.now() > marks_[place]) timelines_.add(static_cast<int>(phases_[place]), marks_[place], fibers_.now());
+  marks_[place] = fibers_.now();
+}
+
+World::InPhase::InPhase(World& world, Phase phase)
+    : world_(world), rank_(world.fibers_.running()), before_(world.phases_[static_cast<size_t>(rank_)]) {
+  world_.count_time(rank_);
+  world_.phases_[static_cast<size_t>(rank_)] = phase;
+}
+
+World::InPhase::~InPhase() {
+  world_.count_time(rank_);
+  world_.phases_[static_cast<size_t>(rank_)] = before_;
+}
+
+std::byte* World::placeholder(int64_t bytes) const {
+  if (options_.data) return nullptr;
+  if (bytes < 0 || static_cast<size_t>(bytes) > kPlaceholderBytes) {
+    fail_argument("simulate: a buffer of " + std::to_string(bytes) + " bytes on one rank; expected at most " +
+                  std::to_string(kPlaceholderBytes));
+  }
+  return placeholders_;
+}
+
+bool World::is_placeholder(const std::byte* address) const {
+  return address >= placeholders_ && address < placeholders_ + kPlaceholderBytes;
+}
+
+void World::TimeOfRanks::wait(std::atomic<uint32_t>& word, uint32_t expected, double deadline) {
+  if (word != expected) return;
+  if (deadline == kNever) throw Error(ErrorKind::kInternal, "simulation: a rank waits on memory for ever");
+  sleep_until(deadline);
+}
+
+// A rank gets its part of the node's memory bandwidth, as if all ranks of the node copied at once.
+bool World::Copies::begin_copy(int64_t bytes) {
+  const Machine& machine = world_.machine_;
+  const int rank = world_.fibers_.running();
+  const double rate =
+      std::min(machine.node.copy_bandwidth, machine.node.memory_bandwidth / world_.ranks_of(world_.node_of(rank)));
+  const InPhase in_phase(world_, Phase::kCopy);
+  world_.fibers_.spend(static_cast<double>(bytes) / rate);
+  world_.use(rank).copied_bytes += bytes;
+  return world_.options_.data;
+}
+
+void World::make_windows(Node& node, int64_t bytes, int ranks) {
+  constexpr int64_t kLineBytes = 64;
+  const int64_t each = (bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
+  if (node.memory != nullptr) munmap(node.memory, node.memory_bytes);
+  node.memory_bytes = static_cast<size_t>(std::max<int64_t>(each * ranks, 1));
+  node.memory = map_memory(node.memory_bytes, PROT_READ | PROT_WRITE);
+  node.windows.clear();
+  for (int i = 0; i < ranks; ++i) node.windows.push_back(node.memory + i * each);
+  node.window_bytes = bytes;
+}
+
+}  // namespace swath::simulate

@@ -1,0 +1,122 @@
+"""`swath advise`: what would make a program faster, from its trace or log, and by how much."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+from typing import Any
+
+from swath.advice.runs import learned
+from swath.advice.runs.advise import RunAdvice, advise
+from swath.advice.runs.pattern import parsed
+from swath.advice.runs.store_prices import prices_of
+from swath.advice.runs.verify import Verification, verify
+from swath.commands import output
+from swath.commands.advise_text import print_advice, print_verification
+from swath.errors import ArgumentError
+from swath.trace.opening import read_log
+
+HELP = "say what would make a traced program faster, and by how much"
+DESCRIPTION = """\
+Say what would make the file use of a program faster, in the order in which it is
+to be changed: collective I/O, layout, calls of one rank, streams, interface,
+balance, servers, metadata. Each advice has its evidence, its condition, the
+seconds that it would save with an interval, how it is done, and the commands that
+print its numbers. What would save less than 5 % of the run is not said.
+"""
+
+EPILOG = """\
+prices: a pattern of access, whose seconds --price prints:
+  "write ranks=4 regions=4096 size=8 gap=128 method=two-phase"
+  regions are those of each rank, of so many bytes; gap is between neighbouring
+  ones; methods are auto, direct, sieve, list, two-phase; calls=N: each region is
+  moved by N calls of the program; times=N: all this happens N times
+
+examples:
+  swath trace --into run7 mpiexec -n 4 ./program
+  swath advise run7                        what would make it faster
+  swath advise run7 --store disk:p690-scsi if the files were on that disk
+  swath advise run7 --verify               replay each advice: does it hold?
+  swath advise job.darshan --json          a log of Darshan, as data
+  swath advise --price "write ranks=4 regions=4096 size=8 method=direct"
+
+read next: docs/advise.md.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `swath advise TRACE`."""
+    parser.add_argument(
+        "trace", metavar="TRACE", nargs="?", help="the folder of a trace, one file of it, or a log of Darshan"
+    )
+    parser.add_argument(
+        "--store", metavar="FOLDER|disk:NAME", help="prices of this store; of a modelled disk, calls are priced, too"
+    )
+    parser.add_argument("--machine", metavar="FILE", help="prices of a profile from `swath calibrate --json`")
+    parser.add_argument(
+        "--verify", action="store_true", help="replay the run with each advice, and print what it saves there"
+    )
+    parser.add_argument("--price", metavar="PATTERN", help="print the seconds of a pattern of access instead")
+    parser.add_argument("--cached", metavar="PART", default="0", help="of --price: of what is read, in the page cache")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the advice, or a price."""
+    if (options.trace is None) == (options.price is None):
+        raise ArgumentError("advise: name one trace or log, or give --price")
+    if options.price is not None:
+        return _print_price(options)
+    log = read_log(options.trace)
+    prices = prices_of(options.store, options.machine, log.files)
+    found = advise(log, prices, learned.factors(prices.profile.source))
+    shown = verify(found, options.store or "") if options.verify else None
+    if shown is not None:
+        learned.learn(prices.profile.source, shown.replayed)
+    if options.json:
+        output.print_json({**as_data(found), **({} if shown is None else {"verified": as_data_of_replays(shown)})})
+    else:
+        print_advice(found, struck_of(shown))
+        if shown is not None:
+            print_verification(shown)
+    return 0
+
+
+def as_data(found: RunAdvice) -> dict[str, Any]:
+    """Return the advice as plain data, for JSON."""
+    plain = asdict(found)
+    for one, advice in zip(plain["advice"], found.advice, strict=True):
+        proposal = one.pop("proposal")
+        change = advice.proposal.change
+        proposal["change"] = None if change is None else change.words
+        one.update(proposal)
+    return plain
+
+
+def as_data_of_replays(shown: Verification) -> dict[str, Any]:
+    """Return replays as plain data, for JSON."""
+    replayed = [{**asdict(one), "error": one.error} for one in shown.replayed]
+    return {"original": asdict(shown.original), "replayed": replayed}
+
+
+def struck_of(shown: Verification | None) -> set[str]:
+    """Return the titles of advice that saved nothing in a replay."""
+    return set() if shown is None else {one.title for one in shown.replayed if one.gains is False}
+
+
+def _print_price(options: argparse.Namespace) -> int:
+    pattern = parsed(options.price)
+    try:
+        cached = float(options.cached)
+    except ValueError:
+        cached = -1.0
+    if not 0 <= cached <= 1:
+        raise ArgumentError(f'--cached "{options.cached}": expected a part, 0 to 1')
+    prices = prices_of(options.store, options.machine, ())
+    seconds = prices.seconds(pattern, cached)
+    said = {"pattern": pattern.words, "bytes": pattern.bytes, "seconds": seconds, "source": prices.profile.source}
+    if options.json:
+        output.print_json(said)
+    else:
+        print(f"{seconds:.4g} s for {pattern.bytes:,} bytes ({prices.profile.source})")
+    return 0

@@ -1,0 +1,151 @@
+"""Operations for a simulated machine: which array, which part of it each rank has, the direction and the method."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from swath.errors import ArgumentError
+from swath.space import Block, Distribution, Rule, Whole, balanced_grid
+
+METHODS = ("auto", "direct", "sieve", "list", "datatype", "two-phase")
+Box = tuple[tuple[int, ...], tuple[int, ...]]
+"""The first index of each dimension, and the index behind the last one."""
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One collective read or write of an array in a file.
+
+    Attributes:
+        shape: elements along each dimension.
+        dtype: the type of the elements, as NumPy writes it.
+        distribution: which elements each rank has; or the boxes of each rank, a list for each.
+        write: whether it is a write.
+        method: how it is carried out: "auto" chooses as a program would.
+        order: "C", "F", or the dimensions from the slowest to the fastest in the file.
+        file: the name of the file; operations with one name share it.
+        selection: the start and the end of the accessed part along each dimension; None for the whole array.
+        tuning: sizes of the method, by their names in `Array.read`.
+        repeat: how often the operation is carried out.
+        gap_seconds: how long each rank computes before it.
+        sync: whether the file is synchronised after it.
+        name: what it is called in reports.
+    """
+
+    shape: tuple[int, ...]
+    dtype: str
+    distribution: Distribution | tuple[tuple[Box, ...], ...]
+    write: bool = False
+    method: str = "auto"
+    order: str | tuple[int, ...] = "C"
+    file: str = "data"
+    selection: Box | None = None
+    tuning: Mapping[str, int] = field(default_factory=dict)
+    repeat: int = 1
+    gap_seconds: float = 0.0
+    sync: bool = False
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        if self.method not in METHODS:
+            raise ArgumentError(f'operation: method="{self.method}": expected one of {", ".join(METHODS)}')
+        if not self.shape or any(extent < 1 for extent in self.shape):
+            raise ArgumentError(f"operation: shape={self.shape}: expected at least 1 element along each dimension")
+        if self.repeat < 1 or self.gap_seconds < 0:
+            raise ArgumentError(
+                f"operation: repeat={self.repeat}, gap_seconds={self.gap_seconds}: expected at least 1, and at least 0"
+            )
+        self.element_bytes  # noqa: B018 - raises for a type that cannot be
+
+    @property
+    def element_bytes(self) -> int:
+        """Return the bytes of an element."""
+        try:
+            return int(np.dtype(self.dtype).itemsize)
+        except TypeError:
+            raise ArgumentError(f'operation: dtype="{self.dtype}": expected a type as NumPy writes it: f8') from None
+
+    @property
+    def bytes(self) -> int:
+        """Return the bytes that all ranks want, of one repetition."""
+        if not isinstance(self.distribution, Distribution):
+            counts = [_count(box) for boxes in self.distribution for box in boxes]
+        elif self.selection is not None:
+            counts = [_count(self.selection)]
+        else:
+            counts = [_count((tuple(0 for _ in self.shape), self.shape))]
+        return sum(counts) * self.element_bytes
+
+    def by(self, method: str) -> Operation:
+        """Return the same operation by another method."""
+        return replace(self, method=method)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the operation in the form of the simulator."""
+        made: dict[str, Any] = {
+            "name": self.name,
+            "file": self.file,
+            "shape": list(self.shape),
+            "dtype": self.dtype,
+            "element_bytes": self.element_bytes,
+            "order": self.order if isinstance(self.order, str) else list(self.order),
+            "write": self.write,
+            "method": self.method,
+            "tuning": dict(self.tuning),
+            "repeat": self.repeat,
+            "gap": self.gap_seconds,
+            "sync": self.sync,
+        }
+        if isinstance(self.distribution, Distribution):
+            rules = [{"kind": kind, "size": size} for kind, size in (rule._rule() for rule in self.distribution.rules)]
+            made["distribution"] = {"rules": rules, "grid": list(self.distribution.grid)}
+            if self.selection is not None:
+                low, high = self.selection
+                made["selection"] = [[start, 1, end - start] for start, end in zip(low, high, strict=True)]
+        else:
+            made["boxes"] = [[[list(low), list(high)] for low, high in boxes] for boxes in self.distribution]
+        return made
+
+
+def distributed(
+    shape: Sequence[int],
+    dtype: str,
+    rules: Sequence[Rule] | None = None,
+    *,
+    ranks: int,
+    grid: Sequence[int] | None = None,
+    **options: Any,
+) -> Operation:
+    """Return an operation on an array that is divided by one rule for each dimension.
+
+    Args:
+        shape: elements along each dimension.
+        dtype: the type of the elements.
+        rules: `Block()`, `Cyclic(k)` or `Whole()` for each dimension; by default blocks of the first dimension.
+        ranks: the number of ranks.
+        grid: processes along each dimension; by default as even as can be.
+        options: further attributes of `Operation`.
+
+    Raises:
+        ArgumentError: rules, shape and grid do not match.
+    """
+    rules = tuple(rules) if rules is not None else (Block(), *(Whole() for _ in shape[1:]))
+    if len(rules) != len(shape):
+        raise ArgumentError(
+            f"operation: {len(rules)} rules for an array of {len(shape)} dimensions: expected one for each dimension"
+        )
+    distribution = Distribution(rules, tuple(grid) if grid is not None else balanced_grid(rules, ranks))
+    if distribution.size > ranks:
+        raise ArgumentError(f"operation: grid={distribution.grid}: {distribution.size} processes for {ranks} ranks")
+    return Operation(tuple(shape), dtype, distribution, **options)
+
+
+def _count(box: Box) -> int:
+    count = 1
+    for low, high in zip(*box, strict=True):
+        count *= max(0, high - low)
+    return count
