@@ -11,6 +11,7 @@
 #include "comm/comm_contract_for_tests.h"
 #include "comm/fork_ranks_for_tests.h"
 #include "comm/simulated.h"
+#include "simulate/simulate_for_tests.h"
 
 namespace swath {
 
@@ -32,6 +33,17 @@ std::vector<CommUnderTest> comms_under_test() {
                    run_ranks(simulation, body);
                  },
                  /*has_windows=*/false});
+  for (int ranks = 1; ranks <= 5; ++ranks) {
+    for (int ranks_per_node : {1, 2, 5}) {
+      const std::string name =
+          "MachineOf" + std::to_string(ranks) + "Ranks" + std::to_string(ranks_per_node) + "OnANode";
+      all.push_back({name, ranks, [=](const auto& body) {
+                       simulate::World world(simulate::small_machine(5, ranks_per_node),
+                                             {.ranks = ranks, .data = true});
+                       world.run([&](int rank) { body(*world.comm(rank)); });
+                     }});
+    }
+  }
   for (int ranks = 1; ranks <= 4; ++ranks) {
     all.push_back({"NodeSharedRanks" + std::to_string(ranks), ranks, [=](const auto& body) {
                      EXPECT_EQ(run_forked(ranks, body), std::vector<int>(ranks, 0))

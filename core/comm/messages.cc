@@ -12,14 +12,19 @@ namespace {
 
 [[noreturn]] void fail_internal(const std::string& message) { throw Error(ErrorKind::kInternal, message); }
 
-// `verb` reads "sends to" or "receives from".
-void check_peer(int rank, const char* verb, int peer, std::vector<bool>& seen) {
-  const std::string who = "exchange: rank " + std::to_string(rank) + " " + verb + " rank " + std::to_string(peer);
-  if (peer < 0 || peer >= static_cast<int>(seen.size())) {
-    fail_internal(who + ", which is none of the " + std::to_string(seen.size()) + " ranks");
+// `verb` reads "sends to" or "receives from". Its time and memory do not grow with the number of ranks.
+void check_peers(int rank, const char* verb, std::vector<int> peers, int size) {
+  std::sort(peers.begin(), peers.end());
+  const auto fail_peer = [&](int peer, const std::string& why) {
+    fail_internal("exchange: rank " + std::to_string(rank) + " " + verb + " rank " + std::to_string(peer) + why);
+  };
+  for (const int peer : peers) {
+    if (peer < 0 || peer >= size) fail_peer(peer, ", which is none of the " + std::to_string(size) + " ranks");
   }
-  if (seen[peer]) fail_internal(who + " twice in one exchange; at most one message goes from one rank to another");
-  seen[peer] = true;
+  const auto twice = std::adjacent_find(peers.begin(), peers.end());
+  if (twice != peers.end()) {
+    fail_peer(*twice, " twice in one exchange; at most one message goes from one rank to another");
+  }
 }
 
 }  // namespace
@@ -30,9 +35,12 @@ void copy_bytes(std::span<const std::byte> from, std::span<std::byte> to) {
 }
 
 void check_messages(int rank, int size, std::span<const SendMessage> sends, std::span<const ReceiveMessage> receives) {
-  std::vector<bool> sent(size), received(size);
-  for (const SendMessage& message : sends) check_peer(rank, "sends to", message.to, sent);
-  for (const ReceiveMessage& message : receives) check_peer(rank, "receives from", message.from, received);
+  std::vector<int> peers;
+  for (const SendMessage& message : sends) peers.push_back(message.to);
+  check_peers(rank, "sends to", peers, size);
+  peers.clear();
+  for (const ReceiveMessage& message : receives) peers.push_back(message.from);
+  check_peers(rank, "receives from", peers, size);
   const size_t out = message_to(sends, rank).size();
   const size_t in = message_from(receives, rank).size();
   if (out != in) {

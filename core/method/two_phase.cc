@@ -188,12 +188,9 @@ void run_two_phase(const Job& job) {
   const int64_t capacity = window_capacity(together, request.tuning.window_bytes);
   ExchangeSide side(layout, request.decomposition, job.mine, job.memory);
   WindowExchange exchange(job.comm, domains, capacity, job.plan.staged, job.counters, job.progress);
-  WindowRounds rounds(together, domains, request.tuning.window_bytes);
-  const int own_domain = exchange.own_domain();
+  WindowRounds rounds(together, domains, request.tuning.window_bytes, job.mine, exchange.own_domain(),
+                      job.plan.rounds());
   OwnWindows own(job, together, capacity);
-  const auto own_of = [&](const RoundWindows& windows) -> const Window* {
-    return own_domain >= 0 && windows[own_domain] ? &*windows[own_domain] : nullptr;
-  };
   const Stopwatch watch;
   RoundWindows now;
   RoundWindows other;  // the next one when reading, the last one when writing
@@ -201,8 +198,8 @@ void run_two_phase(const Job& job) {
   bool more = rounds.next(now);
   if (request.direction == Direction::kRead) {
     const auto read = [&](const RoundWindows& windows, int64_t of_round, bool overlap) {
-      const Window* window = own_of(windows);
-      if (window == nullptr) return;
+      const std::optional<Window>& window = windows.own;
+      if (!window) return;
       const auto pack = [&](const std::byte* image) { exchange.pack(side, windows, of_round, image); };
       if (!exchange.needs_own_window() && own.map_cached(*window, pack)) return;
       own.start_read(*window, exchange.own_window(of_round), overlap);
@@ -228,8 +225,8 @@ void run_two_phase(const Job& job) {
       if (round > 0) exchange.complete(side, other, round - 1);
     };
     const auto start_writing_last = [&] {
-      const Window* window = round > 0 ? own_of(other) : nullptr;
-      if (window == nullptr) return;
+      const std::optional<Window>& window = other.own;
+      if (round == 0 || !window) return;
       exchange.unpack(side, other, round - 1);
       own.start_write(*window, exchange.own_window(round - 1));
     };

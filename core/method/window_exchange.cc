@@ -90,10 +90,8 @@ bool is_worth_one_pass(int64_t ranks, int64_t block_bytes) {
 }  // namespace
 
 const Access& ExchangeSide::kept(int rank) {
-  const auto place = static_cast<size_t>(rank);
-  if (kept_.size() <= place) kept_.resize(place + 1);
-  if (!kept_[place]) kept_[place] = of(rank);
-  return *kept_[place];
+  const auto found = kept_.find(rank);
+  return found != kept_.end() ? found->second : kept_.emplace(rank, of(rank)).first->second;
 }
 
 WindowExchange::WindowExchange(Comm& comm, const FileDomains& domains, int64_t window_bytes_max, bool staged,
@@ -101,7 +99,12 @@ WindowExchange::WindowExchange(Comm& comm, const FileDomains& domains, int64_t w
     : comm_(comm), domains_(domains), capacity_(window_bytes_max), counters_(counters), progress_(progress) {
   if (domains.empty()) return;
   own_domain_ = domains.index_of(comm.rank());
-  shared_ = comm.shared_windows(kSlots * capacity_);
+  const auto windows = comm.shared_windows(kSlots * capacity_);
+  for (int rank = 0; rank < std::ssize(windows); ++rank) {
+    if (comm.node_of(rank) != comm.node_of(comm.rank())) continue;
+    shared_.push_back(windows[static_cast<size_t>(rank)]);
+    ranks_here_.push_back(rank);
+  }
   staged_ = staged && !shared_.empty();
   messages_ = comm.size() > 1 && (shared_.empty() || comm.node_count() > 1);
   buffer_bytes_ = shared_.empty() ? 0 : kSlots * capacity_;
@@ -119,25 +122,21 @@ std::byte* WindowExchange::own_window(int64_t round) {
   return private_windows_.data() + round % slots * capacity_;
 }
 
-const Window* WindowExchange::own_of(const RoundWindows& windows) const {
-  return own_domain_ >= 0 && windows[own_domain_] ? &*windows[own_domain_] : nullptr;
-}
-
 bool WindowExchange::shares_with(int rank) const {
   return rank == comm_.rank() || (!shared_.empty() && comm_.node_of(rank) == comm_.node_of(comm_.rank()));
 }
 
 std::byte* WindowExchange::shared_with(int rank, int64_t round) {
   if (!shares_with(rank)) return nullptr;
-  return shared_.empty() ? own_window(round) : shared_[static_cast<size_t>(rank)].data() + round % kSlots * capacity_;
+  if (shared_.empty()) return own_window(round);
+  const auto place = std::lower_bound(ranks_here_.begin(), ranks_here_.end(), rank) - ranks_here_.begin();
+  return shared_[static_cast<size_t>(place)].data() + round % kSlots * capacity_;
 }
 
-int64_t WindowExchange::place_in_stage(ExchangeSide& side, const Window& window, int aggregator, int rank) const {
+int64_t WindowExchange::place_in_stage(ExchangeSide& side, const Window& window, int rank) const {
   int64_t place = 0;
-  for (int lower = 0; lower < rank; ++lower) {
-    if (comm_.node_of(lower) == comm_.node_of(aggregator)) {
-      place += side.kept(lower).bytes_in(window.begin, window.limit);
-    }
+  for (const int lower : ranks_here_) {
+    if (lower < rank) place += side.kept(lower).bytes_in(window.begin, window.limit);
   }
   return place;
 }
@@ -149,7 +148,7 @@ void WindowExchange::count_moved(int domain_rank, int64_t bytes) {
 
 template <typename Visit>
 void WindowExchange::for_each_message(const ExchangeSide& side, const Window& window, const Visit& visit) {
-  for (int rank = 0; rank < comm_.size(); ++rank) {
+  for (const int rank : side.owners_in(window)) {
     if (shares_with(rank)) continue;
     const Access theirs = side.of(rank);
     const int64_t bytes = theirs.bytes_in(window.begin, window.limit);
@@ -158,15 +157,13 @@ void WindowExchange::for_each_message(const ExchangeSide& side, const Window& wi
 }
 
 void WindowExchange::put(ExchangeSide& side, const RoundWindows& windows, int64_t round) {
-  for (size_t i = 0; i < domains_.size(); ++i) {
-    if (!windows[i]) continue;
-    const Window& window = *windows[i];
-    const int aggregator = domains_.rank_of(i);
+  for (const auto& [domain, window] : windows.shared) {
+    const int aggregator = domains_.rank_of(domain);
     std::byte* target = shared_with(aggregator, round);
     if (target == nullptr) continue;
     int64_t moved = 0;
     if (staged_) {
-      moved = pack_from_memory(side, window, target + place_in_stage(side, window, aggregator, comm_.rank()));
+      moved = pack_from_memory(side, window, target + place_in_stage(side, window, comm_.rank()));
     } else {
       side.mine.visit(window.begin, window.limit, [&](const Slice& slice) {
         const std::byte* memory = side.memory.addresses[slice.part];
@@ -187,15 +184,14 @@ void WindowExchange::arrive(ExchangeSide& side, const RoundWindows& windows) {
 void WindowExchange::send_elements(ExchangeSide& side, const RoundWindows& windows) {
   packets_to_.clear();
   packets_from_.clear();
-  for (size_t i = 0; i < domains_.size(); ++i) {
-    const int aggregator = domains_.rank_of(i);
-    if (!windows[i] || shares_with(aggregator)) continue;
-    Packet packet{aggregator, BulkBuffer(side.mine.bytes_in(windows[i]->begin, windows[i]->limit))};
-    const int64_t moved = pack_from_memory(side, *windows[i], packet.data.data());
-    if (moved > 0) packets_to_.push_back(std::move(packet));
-    count_moved(aggregator, moved);
+  for (const auto& [domain, window] : windows.shared) {
+    const int aggregator = domains_.rank_of(domain);
+    if (shares_with(aggregator)) continue;
+    Packet packet{aggregator, BulkBuffer(side.mine.bytes_in(window.begin, window.limit))};
+    count_moved(aggregator, pack_from_memory(side, window, packet.data.data()));
+    packets_to_.push_back(std::move(packet));
   }
-  if (const Window* own = own_of(windows)) {
+  if (const auto& own = windows.own) {
     for_each_message(side, *own, [&](int rank, const Access&, int64_t bytes) {
       packets_from_.push_back({rank, BulkBuffer(bytes)});
     });
@@ -208,8 +204,8 @@ void WindowExchange::wait() {
 }
 
 void WindowExchange::complete(ExchangeSide& side, const RoundWindows& windows, int64_t round) {
-  const Window* own = own_of(windows);
-  if (own == nullptr) return;
+  const auto& own = windows.own;
+  if (!own) return;
   for (const Packet& packet : packets_from_) {
     unpack_to_window(side.of(packet.peer), *own, own_window(round), packet.data.data());
   }
@@ -224,10 +220,7 @@ void WindowExchange::complete(ExchangeSide& side, const RoundWindows& windows, i
 template <typename MoveDealt, typename MoveOne>
 void WindowExchange::for_each_staged(ExchangeSide& side, const Window& window, const MoveDealt& move_dealt,
                                      const MoveOne& move_one) {
-  std::vector<int> ranks;  // of this node: messages carry the packed elements of others
-  for (int rank = 0; rank < comm_.size(); ++rank) {
-    if (shares_with(rank)) ranks.push_back(rank);
-  }
+  const std::vector<int>& ranks = ranks_here_;  // messages carry the packed elements of others
   int64_t packed = 0;
   std::optional<OneSlice> next = one_slice(side.kept(ranks.front()), window);
   for (size_t begin = 0, end = 0; begin < ranks.size(); begin = end) {
@@ -251,8 +244,8 @@ void WindowExchange::for_each_staged(ExchangeSide& side, const Window& window, c
 }
 
 void WindowExchange::unpack(ExchangeSide& side, const RoundWindows& windows, int64_t round) {
-  if (!staged_ || own_of(windows) == nullptr) return;
-  const Window& window = *own_of(windows);
+  if (!staged_ || !windows.own) return;
+  const Window& window = *windows.own;
   const std::byte* stage = shared_with(comm_.rank(), round);
   std::byte* image = own_window(round);
   for_each_staged(
@@ -264,8 +257,8 @@ void WindowExchange::unpack(ExchangeSide& side, const RoundWindows& windows, int
 }
 
 void WindowExchange::pack(ExchangeSide& side, const RoundWindows& windows, int64_t round, const std::byte* image) {
-  if (!staged_ || own_of(windows) == nullptr) return;
-  const Window& window = *own_of(windows);
+  if (!staged_ || !windows.own) return;
+  const Window& window = *windows.own;
   std::byte* stage = shared_with(comm_.rank(), round);
   for_each_staged(
       side, window,
@@ -285,17 +278,17 @@ void WindowExchange::offer(ExchangeSide& side, const RoundWindows& windows, int6
 void WindowExchange::send_window(ExchangeSide& side, const RoundWindows& windows, int64_t round) {
   packets_to_.clear();
   packets_from_.clear();
-  if (const Window* own = own_of(windows)) {
+  if (const auto& own = windows.own) {
     for_each_message(side, *own, [&](int rank, const Access& theirs, int64_t bytes) {
       Packet packet{rank, BulkBuffer(bytes)};
       pack_from_window(theirs, *own, own_window(round), packet.data.data());
       packets_to_.push_back(std::move(packet));
     });
   }
-  for (size_t i = 0; i < domains_.size(); ++i) {
-    if (!windows[i] || shares_with(domains_.rank_of(i))) continue;
-    const int64_t bytes = side.mine.bytes_in(windows[i]->begin, windows[i]->limit);
-    if (bytes > 0) packets_from_.push_back({domains_.rank_of(i), BulkBuffer(bytes)});
+  for (const auto& [domain, window] : windows.shared) {
+    const int aggregator = domains_.rank_of(domain);
+    if (shares_with(aggregator)) continue;
+    packets_from_.push_back({aggregator, BulkBuffer(side.mine.bytes_in(window.begin, window.limit))});
   }
   exchange_packets();
 }
@@ -303,17 +296,15 @@ void WindowExchange::send_window(ExchangeSide& side, const RoundWindows& windows
 void WindowExchange::take(ExchangeSide& side, const RoundWindows& windows, int64_t round) {
   const Target use = target_of(side.mine.bytes());
   size_t next_packet = 0;  // packets_from_ is in the order of the domains
-  for (size_t i = 0; i < domains_.size(); ++i) {
-    if (!windows[i]) continue;
-    const Window& window = *windows[i];
-    const int aggregator = domains_.rank_of(i);
+  for (const auto& [domain, window] : windows.shared) {
+    const int aggregator = domains_.rank_of(domain);
     const std::byte* source = shared_with(aggregator, round);
     int64_t moved = 0;
     if (source == nullptr) {
       const bool has_packet = next_packet < packets_from_.size() && packets_from_[next_packet].peer == aggregator;
       if (has_packet) moved = unpack_to_memory(side, window, packets_from_[next_packet++].data.data());
     } else if (staged_) {
-      moved = unpack_to_memory(side, window, source + place_in_stage(side, window, aggregator, comm_.rank()));
+      moved = unpack_to_memory(side, window, source + place_in_stage(side, window, comm_.rank()));
     } else {
       side.mine.visit(window.begin, window.limit, [&](const Slice& slice) {
         std::byte* memory = side.memory.addresses[slice.part];

@@ -24,10 +24,12 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "base/bulk_data.h"
 #include "method/run.h"
+#include "plan/owners.h"
 
 namespace swath {
 
@@ -40,7 +42,11 @@ class ExchangeSide {
 
   // The share of another rank.
   Access of(int rank) const { return Access::of(layout_, decomposition_, rank); }
-  // The same, from a cache.
+  // The ranks that may have elements in the window, ascending.
+  std::vector<int> owners_in(const Window& window) const {
+    return swath::owners_in(layout_, decomposition_, window.begin, window.limit);
+  }
+  // The share of another rank, from a cache.
   const Access& kept(int rank);
 
   const Access& mine;
@@ -49,10 +55,8 @@ class ExchangeSide {
  private:
   const Layout& layout_;
   const Decomposition& decomposition_;
-  std::vector<std::optional<Access>> kept_;
+  std::unordered_map<int, Access> kept_;  // of the ranks that were asked for
 };
-
-using RoundWindows = std::vector<std::optional<Window>>;  // one a domain
 
 class WindowExchange {
  public:
@@ -90,7 +94,7 @@ class WindowExchange {
   std::byte* shared_with(int rank, int64_t round);
   bool shares_with(int rank) const;
   // The offset of the packed elements of `rank` in the stage of an aggregator of its node: after those of lower ranks.
-  int64_t place_in_stage(ExchangeSide& side, const Window& window, int aggregator, int rank) const;
+  int64_t place_in_stage(ExchangeSide& side, const Window& window, int rank) const;
   // Calls visit(rank, access, bytes) for every rank with elements in the window whose elements come packed, by a
   // message.
   template <typename Visit>
@@ -102,7 +106,6 @@ class WindowExchange {
   void send_window(ExchangeSide& side, const RoundWindows& windows, int64_t round);
   // packets_to_ are sent, packets_from_ received.
   void exchange_packets();
-  const Window* own_of(const RoundWindows& windows) const;
   void count_moved(int domain_rank, int64_t bytes);
 
   Comm& comm_;
@@ -113,7 +116,9 @@ class WindowExchange {
   int own_domain_ = -1;
   bool staged_ = false;
   bool messages_ = false;  // some rank of the communicator may need one
+  // The shared windows of this rank's node, and its ranks, ascending; none if no memory is shared.
   std::vector<std::span<std::byte>> shared_;
+  std::vector<int> ranks_here_;
   BulkBuffer private_windows_;
   int64_t buffer_bytes_ = 0;
   std::vector<Packet> packets_to_, packets_from_;

@@ -64,22 +64,103 @@ int FileDomains::index_of(int rank) const {
   return place < count_ && rank_of(static_cast<size_t>(place)) == rank ? static_cast<int>(place) : -1;
 }
 
-WindowRounds::WindowRounds(const Access& together, const FileDomains& domains, int64_t window_bytes)
-    : together_(together), window_bytes_(window_bytes) {
-  for (size_t i = 0; i < domains.size(); ++i) left_.push_back(domains[i]);
+size_t FileDomains::place_of(int64_t offset) const {
+  int64_t low = 0;  // ends do not descend
+  int64_t high = count_ - 1;
+  while (low < high) {
+    const int64_t middle = (low + high) / 2;
+    if (end_of(middle) > offset) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return static_cast<size_t>(low);
 }
 
-bool WindowRounds::next(std::vector<std::optional<Window>>& windows) {
-  windows.assign(left_.size(), std::nullopt);
-  bool any = false;
-  for (size_t i = 0; i < left_.size(); ++i) {
-    FileDomain& left = left_[i];
-    if (left.begin >= left.end) continue;
-    windows[i] = together_.next_window(left.begin, left.end, window_bytes_);
-    left.begin = windows[i] ? windows[i]->limit : left.end;
-    any = any || windows[i].has_value();
+namespace {
+
+// Where there are no holes, the windows of a domain are the parts of it between multiples of their size.
+bool are_windows_regular(const Access& together, int64_t window_bytes) {
+  if (together.empty() || together.may_overlap() || together.element_bytes() > window_bytes) return false;
+  return together.bytes() == *together.last_end(INT64_MAX) - *together.next_start(0);
+}
+
+int64_t windows_of(const Access& together, const FileDomain& domain, int64_t window_bytes, bool are_regular) {
+  const auto first = together.next_start(domain.begin);
+  if (!first || *first >= domain.end) return 0;
+  if (are_regular) {
+    return (*together.last_end(domain.end) - together.element_bytes()) / window_bytes - *first / window_bytes + 1;
   }
-  return any;
+  int64_t windows = 0;
+  for (int64_t cursor = domain.begin; const auto window = together.next_window(cursor, domain.end, window_bytes);) {
+    cursor = window->limit;
+    ++windows;
+  }
+  return windows;
+}
+
+}  // namespace
+
+int64_t rounds_of(const Access& together, const FileDomains& domains, int64_t window_bytes) {
+  const bool are_regular = are_windows_regular(together, window_bytes);
+  int64_t rounds = 0;
+  for (size_t i = 0; i < domains.size(); ++i) {
+    rounds = std::max(rounds, windows_of(together, domains[i], window_bytes, are_regular));
+  }
+  return rounds;
+}
+
+WindowRounds::WindowRounds(const Access& together, const FileDomains& domains, int64_t window_bytes, const Access& mine,
+                           int own_domain, int64_t rounds)
+    : together_(together),
+      domains_(domains),
+      mine_(mine),
+      window_bytes_(window_bytes),
+      rounds_(rounds),
+      are_regular_(are_windows_regular(together, window_bytes)) {
+  if (own_domain >= 0) own_left_ = domains[static_cast<size_t>(own_domain)];
+  for (auto start = mine.next_start(0); start;) {
+    const size_t domain = domains.place_of(*start);
+    add_next(domain, 0, domains[domain].begin);
+    start = mine.next_start(domains[domain].end);
+  }
+}
+
+// From `cursor` on, where window `round` of the domain begins.
+void WindowRounds::add_next(size_t domain, int64_t round, int64_t cursor) {
+  const FileDomain of = domains_[domain];
+  const auto start = mine_.next_start(cursor);
+  if (!start || *start >= of.end) return;
+  if (are_regular_) {
+    const int64_t first = *together_.next_start(cursor);
+    round += *start / window_bytes_ - first / window_bytes_;
+    cursor = std::max(cursor, *start / window_bytes_ * window_bytes_);
+  }
+  for (;; ++round) {
+    const auto window = together_.next_window(cursor, of.end, window_bytes_);
+    if (!window) return;
+    if (window->limit > *start) return pending_.push({round, domain, *window});
+    cursor = window->limit;
+  }
+}
+
+bool WindowRounds::next(RoundWindows& windows) {
+  windows.own.reset();
+  windows.shared.clear();
+  if (round_ == rounds_) return false;
+  if (own_left_.begin < own_left_.end) {
+    windows.own = together_.next_window(own_left_.begin, own_left_.end, window_bytes_);
+    own_left_.begin = windows.own ? windows.own->limit : own_left_.end;
+  }
+  while (!pending_.empty() && pending_.top().round == round_) {
+    const Pending now = pending_.top();
+    pending_.pop();
+    windows.shared.push_back({now.domain, now.window});
+    add_next(now.domain, round_ + 1, now.window.limit);
+  }
+  ++round_;
+  return true;
 }
 
 WindowTransfer window_transfer(const Access& together, const Window& window, Direction direction,

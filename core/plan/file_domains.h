@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <queue>
 #include <vector>
 
 #include "layout/access.h"
@@ -36,6 +38,8 @@ class FileDomains {
   FileDomain operator[](size_t i) const;
   // Aggregators are spread over the ranks, and so over the nodes.
   int rank_of(size_t i) const { return static_cast<int>(static_cast<int64_t>(i) * ranks_ / count_); }
+  // The index of the domain that holds `offset`, which is not before the first element.
+  size_t place_of(int64_t offset) const;
   // The index of the domain of `rank`; -1 if it is no aggregator.
   int index_of(int rank) const;
 
@@ -52,17 +56,53 @@ class FileDomains {
   int64_t alignment_ = 1;           // of ends
 };
 
-// The windows of all domains, round by round: the same on every rank, without a message.
+// The number of rounds in which the aggregators transfer all their windows.
+int64_t rounds_of(const Access& together, const FileDomains& domains, int64_t window_bytes);
+
+// The windows of one round that concern one rank.
+struct RoundWindows {
+  struct OfDomain {
+    size_t domain;
+    Window window;
+  };
+  std::optional<Window> own;     // that the rank transfers as an aggregator
+  std::vector<OfDomain> shared;  // in which the rank has elements, by domain; its own window may be one
+};
+
+// The windows of all domains, round by round, without a message: each rank computes those that concern it.
+//
+// Round k has the k-th window of each domain. Memory and time grow with the domains in which the rank has elements, not
+// with the number of ranks.
 class WindowRounds {
  public:
-  WindowRounds(const Access& together, const FileDomains& domains, int64_t window_bytes);
-  // The window of each domain in the next round; none if a domain is done. Returns false if all are.
-  bool next(std::vector<std::optional<Window>>& windows);
+  // `own_domain`: of the rank; -1: none. `rounds`: rounds_of(...).
+  WindowRounds(const Access& together, const FileDomains& domains, int64_t window_bytes, const Access& mine,
+               int own_domain, int64_t rounds);
+  // Returns false after the last round.
+  bool next(RoundWindows& windows);
 
  private:
+  // The next window of a domain in which the rank has elements.
+  struct Pending {
+    int64_t round;
+    size_t domain;
+    Window window;
+    bool operator>(const Pending& other) const {
+      return round != other.round ? round > other.round : domain > other.domain;
+    }
+  };
+
+  void add_next(size_t domain, int64_t round, int64_t cursor);
+
   const Access& together_;
-  int64_t window_bytes_;
-  std::vector<FileDomain> left_;  // of each domain
+  const FileDomains& domains_;
+  const Access& mine_;
+  const int64_t window_bytes_;
+  const int64_t rounds_;
+  const bool are_regular_;  // each domain has an element in every window between its first and its last
+  int64_t round_ = 0;
+  FileDomain own_left_{-1, 0, 0};
+  std::priority_queue<Pending, std::vector<Pending>, std::greater<>> pending_;
 };
 
 // How a window is read or written.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 #include <vector>
 
 #include "testing/requests.h"
@@ -138,17 +139,26 @@ TEST(FileDomains, OfNothingAreNone) {
   EXPECT_TRUE(FileDomains(every(layout, 0, 1, 0), 4, {}).empty());
 }
 
-TEST(WindowRounds, CoverEveryElementOnceEachInTheDomainThatHoldsIt) {
+// The windows of all rounds, as the rank `rank` computes them.
+std::vector<RoundWindows> rounds_for(const RequestCase& given, const Access& together, const Tuning& tuning,
+                                     const FileDomains& domains, int rank) {
+  const Access mine = Access::of(*given.layout, given.decomposition, rank);
+  WindowRounds rounds(together, domains, tuning.window_bytes, mine, domains.index_of(rank),
+                      rounds_of(together, domains, tuning.window_bytes));
+  std::vector<RoundWindows> all;
+  for (RoundWindows windows; rounds.next(windows);) all.push_back(windows);
+  return all;
+}
+
+TEST(WindowRounds, OfAllAggregatorsCoverEveryElementOnceEachInTheDomainThatHoldsIt) {
   for_random_domains(4, [](const RequestCase& given, const Access& together, const Tuning& tuning, const auto& domains,
                            std::vector<int64_t> offsets) {
     const int64_t element_bytes = given.file.element_bytes;
     std::vector<int64_t> covered;
-    std::vector<std::optional<Window>> windows;
-    for (WindowRounds rounds(together, domains, tuning.window_bytes); rounds.next(windows);) {
-      ASSERT_EQ(windows.size(), domains.size());
-      for (size_t i = 0; i < domains.size(); ++i) {
-        if (!windows[i]) continue;
-        const Window& window = *windows[i];
+    for (size_t i = 0; i < domains.size(); ++i) {
+      for (const RoundWindows& windows : rounds_for(given, together, tuning, domains, domains.rank_of(i))) {
+        if (!windows.own) continue;
+        const Window& window = *windows.own;
         EXPECT_GE(window.begin, domains[i].begin);
         EXPECT_LE(window.limit, domains[i].end);
         EXPECT_LE(window.limit - window.begin, tuning.window_bytes);
@@ -164,6 +174,30 @@ TEST(WindowRounds, CoverEveryElementOnceEachInTheDomainThatHoldsIt) {
     std::sort(covered.begin(), covered.end());
     EXPECT_EQ(covered, offsets);
   });
+}
+
+TEST(WindowRounds, ShareWithARankTheWindowsOfTheRoundInWhichItHasElements) {
+  for_random_domains(
+      5, [](const RequestCase& given, const Access& together, const Tuning& tuning, const auto& domains, const auto&) {
+        std::vector<std::vector<RoundWindows>> of_aggregators;
+        for (size_t i = 0; i < domains.size(); ++i) {
+          of_aggregators.push_back(rounds_for(given, together, tuning, domains, domains.rank_of(i)));
+        }
+        for (int rank = 0; rank < given.decomposition.ranks(); ++rank) {
+          const Access mine = Access::of(*given.layout, given.decomposition, rank);
+          const auto rounds = rounds_for(given, together, tuning, domains, rank);
+          for (size_t round = 0; round < rounds.size(); ++round) {
+            std::vector<std::pair<size_t, int64_t>> expected;
+            for (size_t i = 0; i < domains.size(); ++i) {
+              const auto& window = of_aggregators[i][round].own;
+              if (window && mine.bytes_in(window->begin, window->limit) > 0) expected.emplace_back(i, window->begin);
+            }
+            std::vector<std::pair<size_t, int64_t>> shared;
+            for (const auto& [domain, window] : rounds[round].shared) shared.emplace_back(domain, window.begin);
+            EXPECT_EQ(shared, expected) << "rank " << rank << ", round " << round;
+          }
+        }
+      });
 }
 
 TEST(WindowCapacity, IsWholePagesAndNoMoreThanTheSpan) {

@@ -77,6 +77,11 @@ IoCounts Plan::cost(Method of_method, int rank) const {
   throw Error(ErrorKind::kInternal, "a plan has no cost of method auto");
 }
 
+int64_t Plan::rounds() const {
+  if (*rounds_ < 0) *rounds_ = rounds_of(access_together(request), domains, request.tuning.window_bytes);
+  return *rounds_;
+}
+
 int64_t Plan::local_bytes(int rank) const { return access_of(request, rank).bytes(); }
 
 Plan make_plan(Request request) {

@@ -12,8 +12,9 @@ namespace swath::simulate {
 
 std::unique_ptr<Comm> World::comm(int rank) { return std::make_unique<MachineComm>(*this, rank); }
 
-MachineComm::MachineComm(World& world, int rank)
+MachineComm::MachineComm(World& world, int rank, int number)
     : world_(world),
+      shared_(world.communicators_[static_cast<size_t>(number)]),
       rank_(rank),
       first_(world.first_of(world.node_of(rank))),
       ranks_here_(world.ranks_of(world.node_of(rank))) {}
@@ -21,13 +22,13 @@ MachineComm::MachineComm(World& world, int rank)
 // ---- messages -------------------------------------------------------------------------------------------------------
 
 void MachineComm::send(int to, std::span<const std::byte> data) {
-  world_.settle();
+  world_.let_earlier_run();
   Fibers& fibers = world_.fibers();
   fibers.spend(world_.machine().software.message_overhead);
   const auto bytes = std::ssize(data);
   double arrival = world_.network().send(world_.node_of(rank_), world_.node_of(to), bytes, fibers.now());
   arrival += (world_.storage().noise() - 1) * world_.machine().network.latency;
-  World::Mailbox& mailbox = world_.mailboxes_[static_cast<size_t>(to)];
+  World::Mailbox& mailbox = shared_.mailboxes[static_cast<size_t>(to)];
   World::Message& message = mailbox.messages.emplace_back(World::Message{rank_, arrival, bytes, {}});
   if (!data.empty() && !world_.is_placeholder(data.data())) message.data.assign(data.begin(), data.end());
   if (mailbox.waits_for != rank_) return;
@@ -36,7 +37,7 @@ void MachineComm::send(int to, std::span<const std::byte> data) {
 }
 
 void MachineComm::receive(int from, std::span<std::byte> data) {
-  World::Mailbox& mailbox = world_.mailboxes_[static_cast<size_t>(rank_)];
+  World::Mailbox& mailbox = shared_.mailboxes[static_cast<size_t>(rank_)];
   const auto find = [&] {
     return std::find_if(mailbox.messages.begin(), mailbox.messages.end(),
                         [&](const World::Message& message) { return message.from == from; });
@@ -136,13 +137,25 @@ void MachineComm::node_wait() {
   world_.fibers().sleep_until(over);
 }
 
+// The records of all ranks of the node, in their order; the last rank to come calls `combine` on them. It does so for
+// all, since a rank that goes on may change its record before another runs.
+template <typename CombineAll>
+void MachineComm::meet_with_records(std::span<std::byte> record, const CombineAll& combine_all) {
+  std::vector<std::span<std::byte>>& records = node().records;
+  records.resize(static_cast<size_t>(ranks_here_));
+  records[static_cast<size_t>(rank_ - first_)] = record;
+  meet_on_node([&] { combine_all(std::span(records)); });
+}
+
 // The bytes of rank `from` of the node to all its ranks.
 void MachineComm::spread_on_node(std::span<std::byte> data, int from) {
   if (ranks_here_ == 1) return;
-  World::Node& here = node();
-  if (rank_ == from) here.result.assign(data.begin(), data.end());
-  meet_on_node([] {});
-  if (rank_ != from) copy_bytes(here.result, data);
+  const auto source = static_cast<size_t>(from - first_);
+  meet_with_records(data, [source](std::span<const std::span<std::byte>> records) {
+    for (size_t i = 0; i < records.size(); ++i) {
+      if (i != source) copy_bytes(records[source], records[i]);
+    }
+  });
 }
 
 std::vector<std::span<std::byte>> MachineComm::shared_windows(int64_t bytes) {
@@ -180,14 +193,11 @@ void MachineComm::allreduce(std::span<std::byte> record, const Combine& combine)
   check_record(record);
   const World::InPhase in_phase(world_, Phase::kAgree);
   if (ranks_here_ > 1) {
-    World::Node& here = node();
-    if (here.records.empty()) here.records.resize(static_cast<size_t>(ranks_here_));
-    here.records[static_cast<size_t>(rank_ - first_)] = record;
-    meet_on_node([&] {
-      here.result.assign(here.records.front().begin(), here.records.front().end());
-      for (size_t i = 1; i < here.records.size(); ++i) combine(here.result, here.records[i]);
+    meet_with_records(record, [&](std::span<const std::span<std::byte>> records) {
+      std::vector<std::byte> combined(records.front().begin(), records.front().end());
+      for (size_t i = 1; i < records.size(); ++i) combine(combined, records[i]);
+      for (const std::span<std::byte> one : records) copy_bytes(combined, one);
     });
-    copy_bytes(here.result, record);
   }
   if (world_.nodes() == 1) return;
   if (is_first_of_node()) allreduce_between_nodes(record, combine);
@@ -270,8 +280,12 @@ void MachineComm::allgather(std::span<const std::byte> mine, std::span<std::byte
   if (ranks_here_ > 1) meet_on_node([] {});  // the next call overwrites it
 }
 
+// All ranks make their duplicates in the same order, so that these have the same numbers.
 std::unique_ptr<Comm> MachineComm::duplicate() {
-  throw Error(ErrorKind::kUnsupported, "a simulated machine has no operations in the background");
+  barrier();
+  const int number = ++world_.duplicates_[static_cast<size_t>(rank_)];
+  if (number == std::ssize(world_.communicators_)) world_.communicators_.emplace_back(size(), node_count());
+  return std::make_unique<MachineComm>(world_, rank_, number);
 }
 
 }  // namespace swath::simulate

@@ -14,7 +14,8 @@ namespace swath::simulate {
 
 class MachineComm final : public Comm {
  public:
-  MachineComm(World& world, int rank);
+  // `number`: 0, or that of a duplicate.
+  MachineComm(World& world, int rank, int number = 0);
 
   std::string name() const override { return "simulated machine"; }
   int rank() const override { return rank_; }
@@ -35,18 +36,21 @@ class MachineComm final : public Comm {
   bool may_be_called_in_background() const override { return false; }
 
  private:
-  World::Node& node() { return world_.nodes_[static_cast<size_t>(world_.node_of(rank_))]; }
+  World::Node& node() { return shared_.nodes[static_cast<size_t>(world_.node_of(rank_))]; }
   bool is_first_of_node() const { return rank_ == first_; }
   void send(int to, std::span<const std::byte> data);
   void receive(int from, std::span<std::byte> data);
   // Waits until all ranks of the node have come; the last one calls `on_last` first.
   template <typename OnLast>
   void meet_on_node(const OnLast& on_last);
+  template <typename CombineAll>
+  void meet_with_records(std::span<std::byte> record, const CombineAll& combine_all);
   double meeting_seconds() const;
   void allreduce_between_nodes(std::span<std::byte> record, const Combine& combine);
   void spread_on_node(std::span<std::byte> data, int from);
 
   World& world_;
+  World::Communicator& shared_;
   const int rank_;
   const int first_;         // of its node
   const int ranks_here_;    // on its node

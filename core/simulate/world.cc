@@ -55,18 +55,21 @@ World::World(const Machine& machine, const WorldOptions& options)
       options_(options),
       fibers_(checked_ranks(machine, options.ranks)),
       network_(machine_),
-      storage_(machine_, network_, options.seed, options.noise),
+      storage_(machine_, network_, fibers_, {.seed = options.seed, .noise = options.noise}),
       uses_(static_cast<size_t>(options.ranks)),
       phases_(uses_.size(), Phase::kOther),
       marks_(uses_.size()),
-      mailboxes_(uses_.size()),
-      nodes_(static_cast<size_t>(nodes())),
-      placeholders_(map_memory(kPlaceholderBytes, PROT_NONE)) {}
+      duplicates_(uses_.size()),
+      placeholders_(map_memory(kPlaceholderBytes, PROT_NONE)) {
+  communicators_.emplace_back(ranks(), nodes());
+}
 
 World::~World() {
   munmap(placeholders_, kPlaceholderBytes);
-  for (const Node& node : nodes_) {
-    if (node.memory != nullptr) munmap(node.memory, node.memory_bytes);
+  for (const Communicator& communicator : communicators_) {
+    for (const Node& node : communicator.nodes) {
+      if (node.memory != nullptr) munmap(node.memory, node.memory_bytes);
+    }
   }
 }
 
@@ -86,9 +89,9 @@ void World::run(const std::function<void(int)>& body) {
   fibers_.run(body);
 }
 
-void World::settle() {
-  fibers_.settle();
-  network_.settle(fibers_.now());
+void World::let_earlier_run() {
+  fibers_.let_earlier_run();
+  network_.forget_before(fibers_.now());
 }
 
 void World::count_time(int rank) {

@@ -86,7 +86,7 @@ class World {
   std::byte* placeholder(int64_t bytes) const;
 
   // Lets ranks with an earlier time run before the running rank uses what they share.
-  void settle();
+  void let_earlier_run();
 
  private:
   friend class MachineComm;
@@ -136,8 +136,7 @@ class World {
     std::vector<int> waiting;
   };
   struct Node {
-    std::vector<std::span<std::byte>> records;  // of each rank, in a reduction
-    std::vector<std::byte> result;
+    std::vector<std::span<std::byte>> records;  // of each rank, in a meeting
     Meeting meeting;
     std::vector<int> waiting;         // the ranks in the meeting
     std::vector<std::byte> gathered;  // of all ranks
@@ -149,6 +148,13 @@ class World {
     size_t memory_bytes = 0;
   };
 
+  // The state of the communicator of all ranks, or of one of its duplicates.
+  struct Communicator {
+    Communicator(int ranks, int nodes) : mailboxes(static_cast<size_t>(ranks)), nodes(static_cast<size_t>(nodes)) {}
+    std::vector<Mailbox> mailboxes;
+    std::vector<Node> nodes;
+  };
+
   Machine machine_;
   const WorldOptions options_;
   Fibers fibers_;
@@ -157,9 +163,9 @@ class World {
   std::vector<RankUse> uses_;
   Timelines timelines_{kPhases};
   std::vector<Phase> phases_;
-  std::vector<double> marks_;  // the time up to which each rank's seconds are counted
-  std::vector<Mailbox> mailboxes_;
-  std::vector<Node> nodes_;
+  std::vector<double> marks_;               // the time up to which each rank's seconds are counted
+  std::deque<Communicator> communicators_;  // that of the ranks, then its duplicates
+  std::vector<int> duplicates_;             // that each rank has made
   TimeOfRanks clock_{*this};
   Copies copies_{*this};
   std::byte* placeholders_ = nullptr;

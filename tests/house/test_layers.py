@@ -28,7 +28,6 @@ LAYERS = (
     {"advice", "calibration", "copying", "fft", "recompute", "replay", "simulation", "xarray"},
     {FACE, "_public", "_moved", "pickling"},
     {"mpi_io"},
-    {"run_advice"},
     {"commands"},
 )
 """The entries of the package's top, the lowest first. The face, `import swath`, is above all that it exports."""

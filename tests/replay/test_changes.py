@@ -91,12 +91,19 @@ def test_seeks_to_where_the_file_is_do_not_keep_calls_apart() -> None:
     assert said(found.actions[0]) == [("write", 0, 20), ("seek", 5, 0), ("write", 5, 10)]
 
 
-@pytest.mark.parametrize("between", ["sync", "close", "barrier", "write"])
+@pytest.mark.parametrize("between", ["sync", "close", "write"])
 def test_nothing_is_merged_across_a_call_that_matters(between: str) -> None:
-    apart = Action("barrier") if between == "barrier" else call(between, 50, 10 * (between == "write"))
-    run = run_of([call("read", 0, 10), apart, call("read", 10, 10)])
+    run = run_of([call("read", 0, 10), call(between, 50, 10 * (between == "write")), call("read", 10, 10)])
     with pytest.raises(swath.ArgumentError, match="no calls follow each other"):
         apply(run, changes.Merge())
+
+
+def test_reads_are_merged_across_barriers_unless_the_run_writes_the_file() -> None:
+    reads = [call("read", 0, 10), Action("barrier"), call("read", 10, 10)]
+    found = apply(run_of(reads, [Action("barrier")]), changes.Merge())
+    assert [one.name for one in found.actions[0]] == ["read", "barrier"]
+    with pytest.raises(swath.ArgumentError, match="no calls follow each other"):
+        apply(run_of(reads, [call("write", 10, 10), Action("barrier")]), changes.Merge())
 
 
 def test_a_file_is_synchronised_once_after_its_last_write() -> None:

@@ -26,6 +26,7 @@ class Cell:
         requests: how many requests programs make, about.
         is_place: whether `theirs` is a place in an order.
         said: the sentence of the paper, where it has no number.
+        groups: cells with a common group are compared with each other; none: those of one setting.
     """
 
     paper: str
@@ -38,6 +39,7 @@ class Cell:
     requests: int = 0
     is_place: bool = False
     said: str = ""
+    groups: tuple[str, ...] = ()
 
     def carried_out(self, requests_max: int) -> dict[str, Any]:
         """Return the cell with our number, or with the reason for which it was left out."""

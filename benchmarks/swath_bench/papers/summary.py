@@ -53,11 +53,15 @@ def _of_table(paper: str, table: str, cells: Sequence[dict[str, Any]]) -> dict[s
 
 
 def _pairs(cells: Sequence[dict[str, Any]]) -> Any:
-    """Yield pairs of cells with one setting, whose numbers in the paper differ."""
+    """Yield pairs of cells with a common group, whose numbers in the paper differ."""
     for one, two in itertools.combinations(cells, 2):
         is_different = abs(one["theirs"] - two["theirs"]) > CLOSE * max(one["theirs"], two["theirs"])
-        if one["setting"] == two["setting"] and is_different:
+        if is_different and set(_groups(one)) & set(_groups(two)):
             yield one, two
+
+
+def _groups(cell: dict[str, Any]) -> Sequence[str]:
+    return cell.get("groups") or (cell["setting"],)
 
 
 def _factor(numbers: Sequence[float]) -> float | None:

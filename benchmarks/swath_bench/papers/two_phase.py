@@ -43,13 +43,17 @@ def _cell(
         method="two-phase" if method == REDISTRIBUTE else method,
         name=f"{distribution} {method}",
     )
+    setting = f"{thousands}K, {ranks} processors"
+    # The methods of one distribution are compared, and the distributions of direct access.
+    groups = (f"{setting}, {distribution}", *([f"{setting}, direct"] if method == "direct" else []))
     return Cell(
         PAPER,
         table,
-        f"{thousands}K, {ranks} processors",
+        setting,
         f"{distribution} {method}",
         milliseconds / 1e3,
         functools.partial(_seconds, group["machine"], operation, ranks, seed, method == REDISTRIBUTE),
+        groups=groups if method != REDISTRIBUTE else (),
         requests=0 if method != "direct" else _requests(distribution, group["order"], extent, ranks),
     )
 

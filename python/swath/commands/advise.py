@@ -6,14 +6,14 @@ import argparse
 from dataclasses import asdict
 from typing import Any
 
+from swath.advice.runs import learned
+from swath.advice.runs.advise import RunAdvice, advise
+from swath.advice.runs.pattern import parsed
+from swath.advice.runs.store_prices import prices_of
+from swath.advice.runs.verify import Verification, verify
 from swath.commands import output
 from swath.commands.advise_text import print_advice, print_verification
 from swath.errors import ArgumentError
-from swath.run_advice import learned
-from swath.run_advice.advise import RunAdvice, advise
-from swath.run_advice.pattern import parsed
-from swath.run_advice.store_prices import prices_of
-from swath.run_advice.verify import Verification, verify
 from swath.trace.opening import read_log
 
 HELP = "say what would make a traced program faster, and by how much"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
+from swath.advice.runs.advice import Advice
+from swath.advice.runs.advise import PART_MIN, RunAdvice
+from swath.advice.runs.verify import Verification
 from swath.base.units import in_bytes, in_seconds
 from swath.commands import output
-from swath.run_advice.advice import Advice
-from swath.run_advice.advise import PART_MIN, RunAdvice
-from swath.run_advice.verify import Verification
 
 FILES_SHOWN = 3
 

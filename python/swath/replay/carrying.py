@@ -104,10 +104,11 @@ class Rank:
             self.operations.open_before(actions)
             files.open_before(actions)
             self.barrier()
-            return self._carry_out_all(actions, files)
+            timed = self._carry_out_all(actions, files)
         finally:
             files.close()
-            self.operations.close()
+        self.operations.close()  # not after an error: it is collective, and other ranks are elsewhere
+        return timed
 
     def _carry_out_all(self, actions: Sequence[Action], files: Files) -> Timed:
         timed = Timed()

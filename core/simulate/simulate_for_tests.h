@@ -1,0 +1,43 @@
+// For tests of simulated machines: a small machine, and operations on one array.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "simulate/simulate.h"
+
+namespace swath::simulate {
+
+inline Machine small_machine(int nodes, int ranks_per_node, int servers = 2) {
+  Machine machine;
+  machine.name = "small";
+  machine.nodes = nodes;
+  machine.ranks_per_node = ranks_per_node;
+  machine.servers.count = servers;
+  machine.servers.request_overhead = 1e-4;
+  machine.servers.disk = {.name = "small", .capacity_bytes = int64_t{1} << 40, .media_bytes_per_second = 100e6};
+  machine.stripe = {.unit = 4096, .count = servers};
+  machine.software = {.call_overhead = 1e-5, .message_overhead = 1e-6};
+  return machine;
+}
+
+// The array divided into blocks of its first dimensions.
+inline OperationCase blocks_of(Shape shape, std::vector<int64_t> grid, int ranks, Direction direction, Method method,
+                               DimensionRule::Kind kind = DimensionRule::Kind::kBlock) {
+  OperationCase made;
+  std::vector<DimensionRule> rules;
+  for (const int64_t places : grid) {
+    const bool is_cyclic = kind == DimensionRule::Kind::kCyclic;
+    rules.push_back(places == 1 ? DimensionRule{} : DimensionRule{kind, is_cyclic ? 3 : 0});
+  }
+  made.order = c_order(shape.size());
+  made.access.direction = direction;
+  made.access.method = method;
+  made.access.decomposition = Decomposition::distributed(Distribution(rules, grid), select_all(shape), ranks);
+  made.shape = std::move(shape);
+  return made;
+}
+
+}  // namespace swath::simulate

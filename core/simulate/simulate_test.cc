@@ -1,0 +1,233 @@
+// Operations on a simulated machine: its bytes and requests are those of a real run, and it scales to many ranks.
+#include "simulate/simulate.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "array/array.h"
+#include "comm/simulated.h"
+#include "simulate/simulate_for_tests.h"
+#include "store/engine_test_file.h"
+#include "store/fault/fault.h"
+#include "store/open_file.h"
+#include "store/posix/engine.h"
+#include "testing/ranks_and_memory.h"
+
+namespace swath::simulate {
+namespace {
+
+using RequestsOfRanks = std::vector<std::vector<RecordedRequest>>;
+using ByteVector = std::vector<std::byte>;
+
+// A real engine with the abilities of a machine's, which keeps what is asked of it.
+class RecordingEngine final : public PosixEngine {
+ public:
+  RecordingEngine(std::shared_ptr<OpenFile> file, const Machine& machine, std::vector<RecordedRequest>& requests)
+      : PosixEngine(std::move(file), int64_t{1} << 30), machine_(machine), requests_(requests) {}
+  Capabilities capabilities() const override { return MachineEngine::capabilities_of(machine_); }
+  std::optional<double> cached_part(int64_t, int64_t) const override { return std::nullopt; }
+  std::unique_ptr<CachedView> cached_view() override { return nullptr; }
+  bool read_cached(const Transfer&, Counters&) override { return false; }
+  void transfer(Direction direction, std::span<const Transfer> batch, Counters& counters) override {
+    record(direction, batch);
+    PosixEngine::transfer(direction, batch, counters);
+  }
+  void start(Direction direction, std::span<const Transfer> batch) override {
+    record(direction, batch);
+    PosixEngine::start(direction, batch);
+  }
+
+ private:
+  void record(Direction direction, std::span<const Transfer> batch) {
+    FileRequest request;
+    for (RequestCutter cutter(batch, int64_t{1} << 30); !cutter.exhausted();) {
+      cutter.next(request);
+      requests_.push_back({direction, request.offset, request.bytes});
+    }
+  }
+
+  const Machine& machine_;
+  std::vector<RecordedRequest>& requests_;
+};
+
+int64_t bytes_of(const OperationCase& given) { return element_count(given.shape) * given.element_bytes; }
+
+// Each rank's memory, of bytes that differ.
+std::vector<ByteVector> memory_of_ranks(const OperationCase& given, int ranks) {
+  std::vector<ByteVector> memory;
+  for (int rank = 0; rank < ranks; ++rank) {
+    int64_t bytes = 0;
+    for (const Part& part : given.access.decomposition.parts(rank, given.element_bytes)) {
+      bytes += part.count() * given.element_bytes;
+    }
+    ByteVector& mine = memory.emplace_back(static_cast<size_t>(bytes));
+    for (size_t i = 0; i < mine.size(); ++i) mine[i] = static_cast<std::byte>(31 * i + 7 * (rank + 1));
+  }
+  return memory;
+}
+
+struct Outcome {
+  RequestsOfRanks requests;
+  ByteVector file;
+  std::vector<ByteVector> memory;
+};
+
+Outcome run_really(const Machine& machine, const OperationCase& given, int ranks, const ByteVector& before) {
+  const EngineTestFile stored;
+  stored.write(before);
+  Outcome outcome;
+  outcome.requests.resize(static_cast<size_t>(ranks));
+  outcome.memory = memory_of_ranks(given, ranks);
+  const auto layout = std::make_shared<const Layout>(Layout::ordered(given.shape, given.element_bytes, 0, given.order));
+  const auto profile = std::make_shared<const Profile>(profile_of(machine));
+  swath::testing::expect_no_errors(swath::testing::on_all_ranks({ranks, machine.nodes}, [&](Comm& comm) {
+    const auto rank = static_cast<size_t>(comm.rank());
+    const auto open = std::make_shared<OpenFile>(stored.path(), OpenMode::kReadWrite, nullptr);
+    const auto file = std::make_shared<File>(
+        stored.path(), [&, open] { return std::make_unique<RecordingEngine>(open, machine, outcome.requests[rank]); });
+    Array::Options options;
+    options.form = std::make_shared<const ArrayForm>("data", given.shape, given.element_bytes, layout);
+    options.learning = std::make_shared<Learning>(profile, true);
+    Array array(std::shared_ptr<Comm>(&comm, [](Comm*) {}), file, options);
+    array.execute({array.form(), given.access}, packed_memory(given.access.decomposition, comm.rank(),
+                                                              given.element_bytes, outcome.memory[rank].data()));
+  }));
+  outcome.file = stored.contents();
+  return outcome;
+}
+
+Outcome run_simulated(const Machine& machine, const OperationCase& given, int ranks, const ByteVector& before,
+                      bool data) {
+  World world(machine, {.ranks = ranks, .data = data});
+  Outcome outcome;
+  outcome.requests.resize(static_cast<size_t>(ranks));
+  outcome.memory = memory_of_ranks(given, ranks);
+  const auto file = std::make_shared<SimulatedFile>(world, "data", std::ssize(before));
+  if (data) file->data() = before;
+  file->record = &outcome.requests;
+  run_operations(
+      world, {given}, [&](const OperationCase&) { return file; },
+      [&](int, int rank, LocalMemory& local) {
+        if (!data) return;
+        local = packed_memory(given.access.decomposition, rank, given.element_bytes,
+                              outcome.memory[static_cast<size_t>(rank)].data());
+      });
+  outcome.file = file->data();
+  return outcome;
+}
+
+std::string text_of(const OperationCase& given, const Machine& machine, int ranks) {
+  return to_string(given.access.method) + (given.access.direction == Direction::kRead ? " read by " : " write by ") +
+         std::to_string(ranks) + " ranks on " + std::to_string(machine.nodes) + " nodes, " +
+         given.access.decomposition.to_string();
+}
+
+void expect_as_really(const Machine& machine, const OperationCase& given, int ranks) {
+  SCOPED_TRACE(text_of(given, machine, ranks));
+  const ByteVector before = counting_bytes(bytes_of(given));
+  const Outcome real = run_really(machine, given, ranks, before);
+  const Outcome simulated = run_simulated(machine, given, ranks, before, true);
+  EXPECT_EQ(simulated.requests, real.requests);
+  EXPECT_EQ(simulated.file, real.file);
+  EXPECT_EQ(simulated.memory, real.memory);
+  // Without memory for the data the requests are the same.
+  EXPECT_EQ(run_simulated(machine, given, ranks, before, false).requests, real.requests);
+}
+
+TEST(Simulate, MakesTheRequestsOfARealRunAndMovesItsBytes) {
+  int64_t runs = 0;
+  for (int ranks = 1; ranks <= 4; ++ranks) {
+    for (int nodes = 1; nodes <= std::min(ranks, 2); ++nodes) {
+      const Machine machine = small_machine(nodes, (ranks + nodes - 1) / nodes);
+      for (const Method method : {Method::kAuto, Method::kDirect, Method::kSieve, Method::kList, Method::kTwoPhase}) {
+        for (const Direction direction : {Direction::kRead, Direction::kWrite}) {
+          for (const auto kind : {DimensionRule::Kind::kBlock, DimensionRule::Kind::kCyclic}) {
+            const std::vector<int64_t> grid = ranks == 4 ? std::vector<int64_t>{2, 2} : std::vector<int64_t>{1, ranks};
+            OperationCase given = blocks_of({37, 41}, grid, ranks, direction, method, kind);
+            given.access.tuning = {{"domain_bytes_min", 512}, {"sieve_bytes", 1024}, {"window_bytes", 1024}};
+            expect_as_really(machine, given, ranks);
+            ++runs;
+          }
+        }
+      }
+    }
+  }
+  EXPECT_EQ(runs, 7 * 5 * 2 * 2);
+}
+
+TEST(Simulate, WritesHolesUnderLocksAsARealRunDoes) {
+  const Machine machine = small_machine(2, 2);
+  for (const Method method : {Method::kSieve, Method::kTwoPhase}) {
+    OperationCase given = blocks_of({24, 20}, {2, 2}, 4, Direction::kWrite, method);
+    const Selection every_second{{0, 2, 12, false}, {1, 2, 10, false}};
+    given.access.decomposition = Decomposition::distributed(
+        Distribution({{DimensionRule::Kind::kBlock, 0}, {DimensionRule::Kind::kBlock, 0}}, {2, 2}), every_second, 4);
+    given.access.tuning = {{"domain_bytes_min", 512}, {"sieve_bytes", 1024}, {"window_bytes", 1024}};
+    expect_as_really(machine, given, 4);
+  }
+}
+
+// ---- many ranks -----------------------------------------------------------------------------------------------------
+
+Result run_many(int ranks, int ranks_per_node, Method method, double noise = 0, uint64_t seed = 1) {
+  Machine machine = small_machine(ranks / ranks_per_node, ranks_per_node, 16);
+  machine.stripe.unit = int64_t{1} << 20;
+  World world(machine, {.ranks = ranks, .seed = seed, .noise = noise});
+  const auto side = static_cast<int64_t>(std::bit_floor(static_cast<unsigned>(ranks)));
+  const OperationCase given = blocks_of({64 * side, 8192}, {ranks / 16, 16}, ranks, Direction::kWrite, method);
+  return run_operations(world, {given},
+                        [&](const OperationCase&) { return std::make_shared<SimulatedFile>(world, "data", 0); });
+}
+
+TEST(Simulate, RepeatsExactlyAndNoiseFollowsItsSeed) {
+  const double seconds = run_many(64, 8, Method::kTwoPhase).seconds;
+  EXPECT_GT(seconds, 0);
+  EXPECT_EQ(run_many(64, 8, Method::kTwoPhase).seconds, seconds);
+  const double noisy = run_many(64, 8, Method::kTwoPhase, 0.2, 1).seconds;
+  EXPECT_EQ(run_many(64, 8, Method::kTwoPhase, 0.2, 1).seconds, noisy);
+  EXPECT_NE(run_many(64, 8, Method::kTwoPhase, 0.2, 2).seconds, noisy);
+  EXPECT_GT(noisy, seconds);
+}
+
+TEST(Simulate, RanksAgreeByMessagesThatGrowWithTheLogarithmOfTheNodes) {
+  std::map<int, int64_t> most;
+  for (const int ranks : {64, 512}) {
+    const Result result = run_many(ranks, 4, Method::kTwoPhase);
+    most[ranks] = result.operations.front().agreement_messages_max;
+  }
+  // Three reductions: the agreement before, the windows, and the agreement after.
+  EXPECT_EQ(most[64], 3 * 4);
+  EXPECT_EQ(most[512], 3 * 7);
+}
+
+TEST(Simulate, MemoryOfARankDoesNotGrowWithTheRanks) {
+  const Result few = run_many(64, 4, Method::kTwoPhase);
+  const Result many = run_many(512, 4, Method::kTwoPhase);
+  EXPECT_LE(many.operations.front().buffer_bytes_max, few.operations.front().buffer_bytes_max + (1 << 20));
+  EXPECT_LT(many.heap_bytes_per_rank, 128 << 10);
+}
+
+TEST(Simulate, EveryByteReachesTheServersOnce) {
+  Machine machine = small_machine(4, 4, 5);
+  World world(machine, {.ranks = 16});
+  const OperationCase given = blocks_of({1024, 1024}, {4, 4}, 16, Direction::kWrite, Method::kDirect);
+  run_operations(world, {given},
+                 [&](const OperationCase&) { return std::make_shared<SimulatedFile>(world, "data", 0); });
+  int64_t written = 0;
+  for (const ServerUse& use : world.storage().uses()) {
+    written += use.written_bytes;
+    EXPECT_GT(use.busy_seconds, 0);
+  }
+  EXPECT_EQ(written, bytes_of(given));
+  EXPECT_EQ(world.storage().disk_statistics().written_bytes, bytes_of(given));
+}
+
+TEST(Simulate, MoreRanksThanPlacesAreRefused) { EXPECT_THROW(World(small_machine(2, 2), {.ranks = 5}), Error); }
+
+}  // namespace
+}  // namespace swath::simulate

@@ -1,0 +1,90 @@
+"""Collective I/O: ranks move regions of a shared file that alternate."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from swath.advice.runs.advice import PATTERN, Finding, Proposal, Question
+from swath.advice.runs.means import lines
+from swath.advice.runs.observed import Accesses
+from swath.advice.runs.pattern import Pattern
+from swath.advice.runs.rules.common import LARGE_BYTES, of_access, worth_a_look
+from swath.replay.changes import Collective
+
+RUNS_MIN = 2.0
+"""Fewer regions a rank and phase are nearly contiguous: ranks need not exchange them."""
+MANY_REGIONS = 16_384
+"""Guideline 6 of Ching et al.: more regions than this need two-phase."""
+
+
+def findings(question: Question) -> Iterator[Finding]:
+    """Yield a collective access for each file whose ranks move many small regions by themselves."""
+    run = question.run
+    if run.processes < 2 or not run.has_mpi:
+        return
+    for one in worth_a_look(question):
+        runs = one.space_runs / one.phases
+        if one.ranks < 2 or one.is_collective or one.layer == "swath" or not one.run_bytes < LARGE_BYTES:
+            continue
+        if not runs >= RUNS_MIN or one.bytes / one.calls >= LARGE_BYTES:
+            continue
+        phases = one.phases * max(1, round(one.passes))
+        after = Pattern(
+            one.way,
+            ranks=one.ranks,
+            regions=max(1, round(runs)),
+            size=max(1, round(one.bytes / one.passes / one.ranks / one.space_runs)),
+            gap=round(one.gap),
+            times=phases,
+        )
+        skew = skew_of(question, one)
+        estimate = question.compared(one, after, skew)
+        condition = f"{one.ranks:,} ranks share the file, and each has {runs:,.0f} regions of it in a phase"
+        yield of_access(
+            one,
+            estimate,
+            Proposal(
+                PATTERN,
+                "collective I/O: one call for all regions of all ranks",
+                condition=condition,
+                means=lines(run, "collective", one.way, by_mpi_io=one.layer == "mpi-io"),
+                change=Collective(file=one.file),
+                presumes=_presumes(one, phases, skew),
+                guideline=6 if runs > MANY_REGIONS else 1,
+            ),
+        )
+
+
+def _presumes(one: Accesses, phases: int, skew: float) -> tuple[str, ...]:
+    said = [f"all {one.ranks:,} ranks make the call together, {phases:,} times"]
+    if skew > 0:
+        said.append(f"ranks that arrive early wait {skew:.3g} s in all, which is counted (guideline 7)")
+    if not len(one.rows):
+        said.append("regions are counted from calls that did not follow the one before; where they lie is not known")
+    return tuple(said)
+
+
+def skew_of(question: Question, one: Accesses) -> float:
+    """Return the seconds that a rank would wait for the last one, on average: the sum over all phases."""
+    rows = one.rows
+    if not len(rows) or question.prices.is_elsewhere:
+        return 0.0
+    requests = question.run.log.requests
+    began, rank = requests.began[rows], requests.rank[rows]
+    ended = np.maximum.accumulate(requests.ended[rows])
+    if one.phases < 2:
+        cuts = np.zeros(0, np.intp)
+    else:
+        gaps = began[1:] - ended[:-1]
+        cuts = np.sort(np.argsort(gaps)[-(one.phases - 1) :]) + 1
+    waits = 0.0
+    for phase in np.split(np.arange(len(rows)), cuts):
+        first: dict[int, float] = {}
+        for each, at in zip(rank[phase].tolist(), began[phase].tolist(), strict=True):
+            first.setdefault(each, at)
+        arrivals = np.array(list(first.values()))
+        waits += float(arrivals.max() - arrivals.mean()) if len(arrivals) == one.ranks else 0.0
+    return 0.0 if math.isnan(waits) else waits
