@@ -80,19 +80,24 @@ class Transfer {
   MPI_Status* status_ = nullptr;  // null: the call only starts the transfer
 };
 
-// `function`: a member of Real. The two forms are those of MPI's functions with and without an explicit offset.
-template <auto function, typename Data, typename Count, typename... Result>
-int move(const CallName& name, By by, MPI_File file, MPI_Offset offset, Data* data, Count count, MPI_Datatype type,
-         Result... result) {
-  Transfer transfer(name, file, by, offset);
-  return transfer.end((real().*function)(file, offset, data, count, type, transfer.result(result)...), count, type);
-}
+// MPI's calls of one name that move data.
+struct Moves {
+  const CallName name;
+  const By by;
 
-template <auto function, typename Data, typename Count, typename... Result>
-int move(const CallName& name, By by, MPI_File file, Data* data, Count count, MPI_Datatype type, Result... result) {
-  Transfer transfer(name, file, by, 0);
-  return transfer.end((real().*function)(file, data, count, type, transfer.result(result)...), count, type);
-}
+  // Makes a call. `function`: a member of Real. The two forms are those of MPI's functions with and without an explicit
+  // offset.
+  template <auto function, typename Data, typename Count, typename... Result>
+  int call(MPI_File file, MPI_Offset offset, Data* data, Count count, MPI_Datatype type, Result... result) const {
+    Transfer transfer(name, file, by, offset);
+    return transfer.end((real().*function)(file, offset, data, count, type, transfer.result(result)...), count, type);
+  }
+  template <auto function, typename Data, typename Count, typename... Result>
+  int call(MPI_File file, Data* data, Count count, MPI_Datatype type, Result... result) const {
+    Transfer transfer(name, file, by, 0);
+    return transfer.end((real().*function)(file, data, count, type, transfer.result(result)...), count, type);
+  }
+};
 
 // A call on an open file that moves no data.
 template <auto function, typename... Arguments>
@@ -161,9 +166,9 @@ int set_view(MPI_File file, MPI_Offset displacement, MPI_Datatype etype, MPI_Dat
 // A function of MPI, as a call of the form `call`: the arguments behind the file follow.
 #define SWATH_TRACED(function, call) \
   served_as<decltype(Real::function)>("MPI_" #function, [](MPI_File file, auto... arguments) { return call; })
-#define SWATH_MOVES(name, function, by, is_collective) \
+#define SWATH_MOVES(word, function, by, is_collective) \
   SWATH_TRACED(function,                               \
-               (move<&Real::function>(CallName{#name, "MPI_" #function, is_collective}, By::by, file, arguments...)))
+               (Moves{{#word, "MPI_" #function, is_collective}, By::by}.call<&Real::function>(file, arguments...)))
 #define SWATH_CALLS_ON(name, function, is_collective) \
   SWATH_TRACED(function,                              \
                (call_on<&Real::function>(CallName{name, "MPI_" #function, is_collective}, file, arguments...)))

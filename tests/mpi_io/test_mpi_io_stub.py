@@ -116,10 +116,14 @@ def test_each_call_reaches_the_function_of_its_name_with_its_arguments(built: Bu
     assert (ended.returncode, ended.stdout.splitlines()) == (0, TO_EACH), ended.stderr
 
 
-def test_an_mpi_of_no_family_is_left_alone_and_told_of_once(built: Built, run: Run) -> None:
-    ended = run(built.program(built.mpi()), THREADS)
+@pytest.mark.parametrize(
+    ("mode", "words"), [("on", "MPI-IO is left to"), ("trace", "no MPI-IO call is traced of")], ids=["served", "traced"]
+)
+def test_an_mpi_of_no_family_is_left_alone_and_told_of_once(built: Built, run: Run, mode: str, words: str) -> None:
+    ended = run(built.program(built.mpi()), THREADS, SWATH_MPI_IO=mode)
+    assert (ended.returncode, ended.stdout.splitlines()) == (0, TO_EACH)
     (line,) = ended.stderr.splitlines()
-    assert line.startswith(f"swath: MPI-IO is left to {built.mpi()}: it is neither MPICH")
+    assert line.startswith(f"swath: {words} {built.mpi()}: it is neither MPICH")
 
 
 def test_without_a_backend_the_mpi_serves_and_one_line_of_one_rank_says_what_to_do(built: Built, run: Run) -> None:

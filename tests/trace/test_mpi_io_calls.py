@@ -30,7 +30,7 @@ Call = tuple[str, str, bool, Any, int]
 
 def _parameter(mpi: Mpi) -> object:
     """The backend of Open MPI may have to be built: these tests are slow."""
-    marks = (pytest.mark.slow, pytest.mark.timeout(500)) if mpi is OPENMPI else ()
+    marks = (pytest.mark.slow, pytest.mark.timeout(1200)) if mpi is OPENMPI else ()
     return pytest.param(mpi, id=mpi.name, marks=marks)
 
 
