@@ -25,6 +25,7 @@ look_for_developers() {
   command -v mpicc.openmpi >/dev/null || missing+=(openmpi-bin libopenmpi-dev)
   command -v nf-config >/dev/null || missing+=(libnetcdff-dev)
   command -v ncdump >/dev/null || missing+=(netcdf-bin)
+  command -v valgrind >/dev/null || missing+=(valgrind)
 }
 
 # The peers of `swath bench simulation`: libraries that programs of C write files with.
@@ -93,7 +94,7 @@ for package in "${missing[@]}"; do
     gfortran) echo "setup: gfortran is missing: the Fortran module is not built, its tests will be skipped" ;;
     libpnetcdf-dev | libhdf5-*-dev | libnetcdf-dev)
       echo "setup: $package is missing: swath bench simulation leaves out the peers that need it" ;;
-    *mpi* | libnetcdff-dev | netcdf-bin) echo "setup: $package is missing: the tests that use it will be skipped" ;;
+    *mpi* | libnetcdff-dev | netcdf-bin | valgrind) echo "setup: $package is missing: the tests that use it will be skipped" ;;
     ccache) echo "setup: ccache is missing: every checkout compiles all of its sources" ;;
     libgtest-dev) echo "setup: libgtest-dev is missing: the C++ unit tests will be reported as skipped" ;;
     libfuse3-dev | pkg-config) echo "setup: $package is missing: no swath-modelled-disk, its tests will be skipped" ;;

@@ -1,6 +1,7 @@
 #include "files/collective_file.h"
 
 #include <cerrno>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -217,14 +218,15 @@ Description CollectiveFile::add(const std::string& words, const std::function<fo
 
 // If the format can only store another element type, undoes the change and throws; another byte order is allowed.
 Description CollectiveFile::add_on_first(FormatFile& file, const formats::NewArray& array) {
-  const Mark before = changes_->mark();
+  std::optional<Mark> before;
+  if (!file.may_delay(array)) before = changes_->mark();
   Description made = file.add(array);
   if (made.type == array.type) {
     if (array.fill) made.fill = *array.fill;
     return made;
   }
   if (made.type.in_byte_order(formats::kIsBigEndianHere) != array.type.in_byte_order(formats::kIsBigEndianHere)) {
-    changes_->undo(before);
+    if (before) changes_->undo(*before);
     fail_argument(made.format + " cannot store type " + array.type.words() + " as it is, only " + made.type.words() +
                   ": ask for that, or choose another format");
   }

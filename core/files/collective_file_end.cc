@@ -50,6 +50,7 @@ void CollectiveFile::sync_bytes() {
   bool has_changes = false;
   const std::optional<Error> failure = failure_of([&] {
     if (options_.mode == OpenMode::kReadWrite) refuse_writing("sync");
+    changes_->write_delayed();
     if (is_first_of_node(*comm_)) file_->sync();
     has_changes = changes_->has_begun();
   });

@@ -105,12 +105,14 @@ TEST_F(CollectiveFileTest, RanksMeetForARecordAsOftenWhateverElseTheFileHolds) {
   EXPECT_EQ(meetings(once, once), of_two);
 }
 
-TEST_F(CollectiveFileTest, RanksMeetOnceForADefinitionWhateverElseTheFileHolds) {
-  const auto define = [](const std::string& name) { return [name](DataFile& file) { file.add(growing(name)); }; };
+TEST_F(CollectiveFileTest, RanksMeetOnceForAChangeWhateverElseTheFileHolds) {
+  const auto entitle = [](const std::string& title) {
+    return [title](DataFile& file) { file.set_attributes("", {{"title", title}}); };
+  };
   make();
-  EXPECT_EQ(meetings(define("first"), define("second")), std::vector<int>(3, 1));
+  EXPECT_EQ(meetings(entitle("first"), entitle("other")), std::vector<int>(3, 1));
   make(50);
-  EXPECT_EQ(meetings(define("first"), define("second")), std::vector<int>(3, 1));
+  EXPECT_EQ(meetings(entitle("first"), entitle("other")), std::vector<int>(3, 1));
 }
 
 TEST_F(CollectiveFileTest, RecordsOfSeveralArraysAreAllThereOrNone) {

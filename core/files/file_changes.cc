@@ -80,12 +80,21 @@ bool FileChanges::has_begun() {
   return journal_ != nullptr;
 }
 
+void FileChanges::write_delayed() {
+  const OneChange one_change(in_use_);
+  if (journal_ != nullptr && file_ != nullptr) file_->write_delayed();
+}
+
 Mark FileChanges::mark() {
-  return change([&](FormatFile&) { return journal_->mark(); });
+  return change([&](FormatFile& file) {
+    file.write_delayed();
+    return journal_->mark();
+  });
 }
 
 void FileChanges::checkpoint() {
   const OneChange one_change(in_use_);
+  write_delayed();
   if (journal_ != nullptr) journal_->checkpoint();
 }
 
@@ -95,12 +104,14 @@ void FileChanges::checkpoint_written() {
 
 void FileChanges::commit() {
   const OneChange one_change(in_use_);
+  write_delayed();
   if (journal_ != nullptr) journal_->commit();
 }
 
 void FileChanges::end() {
   const OneChange one_change(in_use_);
   if (journal_ == nullptr) return;
+  write_delayed();
   file_.reset();
   const std::unique_ptr<Changes> journal = std::move(journal_);
   journal->commit();

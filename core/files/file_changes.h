@@ -81,6 +81,8 @@ class FileChanges {
   };
   Moved moved();
 
+  // Writes changes that the format still has in memory into the file.
+  void write_delayed();
   // True if a journal is open: changes have begun, and end() or close() was not called.
   bool has_begun();
   Mark mark();

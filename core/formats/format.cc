@@ -4,6 +4,8 @@
 
 namespace swath::formats {
 
+bool FormatFile::may_delay(const NewArray& /*array*/) { return false; }
+
 std::vector<int64_t> FormatFile::place_chunks(const std::string& variable, const Shape& /*shape*/,
                                               std::span<const NewChunk> /*chunks*/) {
   throw Error(ErrorKind::kUnsupported, variable + ": this format keeps no table of its chunks");

@@ -65,6 +65,12 @@ class FormatFile {
   // The caller must write the chunks there before they are read.
   virtual std::vector<int64_t> place_chunks(const std::string& variable, const Shape& shape,
                                             std::span<const NewChunk> chunks);
+  // Whether add() of this array may leave changes in memory, and set_attributes() after it. Only in a file that has no
+  // name yet. The array is then described exactly as it was asked for.
+  virtual bool may_delay(const NewArray& array);
+  // Writes changes that are still in memory into the file. Call this before the file is synced, and before the journal
+  // gets a mark.
+  virtual void write_delayed() {}
   // The elements are written for which extend() or place_chunks() allocated space: readers may see them.
   virtual void written(Room room, const std::string& variable);
   // Whether the last change moved elements of other variables: all must be described again. Resets the answer.

@@ -163,6 +163,96 @@ TEST_P(Hdf5ChangeTest, AWriteThatTheSystemRefusesIsAnErrorAndChangesNothing) {
   EXPECT_EQ(content_of(path_), before);
 }
 
+// ---- Definitions of a file that has no name yet
+// ----------------------------------------------------------------------
+
+NewArray coded_variable(const std::string& name) {
+  NewArray made{.shape = {8, 3}, .type = ElementType::parse("<f4"), .variable = name, .dimensions = {{"y", "x"}}};
+  made.attributes = {{"units", "K"}};
+  made.chunks = Shape{4, 3};
+  made.codecs = std::vector<Codec>{{.kind = CodecKind::kZlib}};
+  return made;
+}
+
+std::vector<std::string> names_of(const Contents& contents) {
+  std::vector<std::string> names;
+  for (const Variable& one : contents.variables()) names.push_back(one.path);
+  return names;
+}
+
+TEST_P(Hdf5ChangeTest, DefinitionsOfAFileWithoutANameAreWrittenTogether) {
+  create();
+  Changes changes(path_, {.is_durable = false});
+  const auto file = format().open(path_, &changes);
+  EXPECT_TRUE(file->may_delay(coded_variable("b")));
+  for (const std::string name : {"b", "a"}) EXPECT_EQ(file->add(coded_variable(name)).shape, Shape({8, 3}));
+  file->set_attributes("b", {{"units", "m"}});
+  EXPECT_THROW(contents(), Error) << "they are in memory, and the file is locked";
+  EXPECT_EQ(file->describe("b").attributes.text("units"), "m");
+  EXPECT_EQ(names_of(file->contents()), (std::vector<std::string>{"b", "a"}));
+  file->write_delayed();
+  EXPECT_EQ(names_of(contents()), (std::vector<std::string>{"b", "a"}));
+  EXPECT_EQ(described("b").attributes.text("units"), "m");
+  EXPECT_EQ(described("a").dimensions, (std::vector<std::string>{"y", "x"}));
+}
+
+TEST_P(Hdf5ChangeTest, ADefinitionThatFailsLeavesThoseBeforeIt) {
+  create();
+  Changes changes(path_, {.is_durable = false});
+  const auto file = format().open(path_, &changes);
+  for (const std::string name : {"b", "a"}) file->add(coded_variable(name));
+  NewArray fails_late = coded_variable("c");
+  fails_late.dimensions = {{"z", "x"}};
+  fails_late.attributes = {{"DIMENSION_LIST", "of HDF5 alone"}};
+  EXPECT_THROW(file->add(fails_late), Error);
+  EXPECT_THROW(file->add(coded_variable("a")), Error);
+  file->add(coded_variable("d"));
+  EXPECT_THROW(file->set_attributes("none", {{"units", "K"}}), Error);
+  NewArray placed = coded_variable("e");
+  placed.codecs.reset();
+  placed.chunks.reset();
+  EXPECT_FALSE(file->may_delay(placed));
+  file->add(placed);
+  EXPECT_EQ(names_of(contents()), (std::vector<std::string>{"b", "a", "d", "e"}));
+  const Contents found = contents();
+  EXPECT_EQ(found.dimension("", "z"), nullptr);
+  EXPECT_NE(found.dimension("", "y"), nullptr);
+}
+
+TEST_P(Hdf5ChangeTest, DefinitionsThatTheSystemRefusesToStoreMakeTheFileUnusable) {
+  create();
+  const int64_t bytes = std::ssize(content_of(path_));
+  // This runs in a child whose files may not grow.
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::signal(SIGXFSZ, SIG_IGN);
+    int result = 1;
+    try {
+      Changes changes(path_, {.is_durable = false});
+      const auto file = format().open(path_, &changes);
+      file->add(coded_variable("a"));
+      const rlimit limit{static_cast<rlim_t>(bytes) + 64, static_cast<rlim_t>(bytes) + 64};
+      ::setrlimit(RLIMIT_FSIZE, &limit);
+      try {
+        file->write_delayed();
+      } catch (const Error& error) {
+        result = error.os_error() == EFBIG ? 2 : 3;
+      }
+      try {
+        changes.commit();
+      } catch (const Error&) {
+        if (result == 2) result = 0;
+      }
+    } catch (...) {
+      result = 4;
+    }
+    ::_exit(result);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
 TEST_P(Hdf5ChangeTest, AFileThatAnotherProgramHasOpenIsNotChanged) {
   create({record_variable("t")});
   const Session session;

@@ -46,6 +46,7 @@ void ChangedFile::drop() {
   expected_.clear();
   if (stored_ == nullptr) return;
   const Session session;
+  if (!std::exchange(delayed_, {}).empty()) stored_->give_up();
   file_ = DrivenFile();
   stored_.reset();
 }
@@ -72,18 +73,53 @@ void ChangedFile::open() {
 }
 
 // While this waits for a program, it holds no lock of this process: the thread that has the file open may need it.
-void ChangedFile::change(const FileWork& work) {
+void ChangedFile::make_change(const FileWork& work, When when) {
   refuse_child();
   const std::string doing = start_ == Start::kEmpty ? "create" : "change";
   LockWait wait;
-  while (!try_change(doing, work)) {
+  while (!try_change(doing, work, when)) {
     if (!wait.again()) fail_target_locked(path(), "HDF5 cannot " + doing + " it");
   }
-  allow_readers();
+  if (delayed_.empty()) allow_readers();
+}
+
+void ChangedFile::change(const FileWork& work) {
+  write_delayed();
+  make_change(work, When::kNow);
+}
+
+void ChangedFile::change_later(const FileWork& work) {
+  make_change(work, changes_.is_durable() ? When::kNow : When::kLater);
+}
+
+void ChangedFile::write_delayed() {
+  if (delayed_.empty()) return;
+  refuse_child();
+  try {
+    make_change([this](const OpenFile&) { delayed_.clear(); }, When::kNow);
+  } catch (const Error& error) {
+    changes_.lose(error.what());
+    throw;
+  }
+}
+
+// The file is as it was before all changes in memory.
+void ChangedFile::repeat_delayed() noexcept {
+  const std::vector<FileWork> works = std::exchange(delayed_, {});
+  if (works.empty()) return;
+  try {
+    make_change(
+        [&works](const OpenFile& file) {
+          for (const FileWork& work : works) work(file);
+        },
+        When::kNow);
+  } catch (const std::exception& error) {
+    changes_.lose(error.what());
+  }
 }
 
 // Returns false if another program has the file open.
-bool ChangedFile::try_change(const std::string& doing, const FileWork& work) {
+bool ChangedFile::try_change(const std::string& doing, const FileWork& work, When when) {
   const Session session;
   if (stored_ == nullptr) {
     const StoredFile is_file(path());  // the library would wait for the other end of a pipe
@@ -91,15 +127,16 @@ bool ChangedFile::try_change(const std::string& doing, const FileWork& work) {
     stored_ = std::make_shared<JournalledFile>(changes_);
   }
   try {
-    if (!stored_->begin()) {
+    if (delayed_.empty() && !stored_->begin()) {
       drop();
       return false;
     }
-    make_change(doing, work);
+    do_change(doing, work, when);
     return true;
   } catch (...) {
     const std::optional<Error> failure = stored_->failure();
     take_back();
+    repeat_delayed();
     if (!failure) throw;
     const std::string why = failure->os_error() == 0 ? failure->what() : system_message(failure->os_error());
     throw Error(ErrorKind::kStore, path() + ": HDF5 cannot " + doing + " it: " + why + "; it is as it was before",
@@ -108,12 +145,17 @@ bool ChangedFile::try_change(const std::string& doing, const FileWork& work) {
 }
 
 // Throws the error of a failed write at the end; the library does not see it.
-void ChangedFile::make_change(const std::string& doing, const FileWork& work) {
+void ChangedFile::do_change(const std::string& doing, const FileWork& work, When when) {
   translate_errors(path(), doing, [&] {
     if (!file_.is_open()) open();
     work(OpenFile(path(), file_.get()));
-    checked(library().H5Fflush(file_.get(), H5F_SCOPE_GLOBAL));
+    if (!stays_open_) when = When::kNow;
+    if (when == When::kNow) checked(library().H5Fflush(file_.get(), H5F_SCOPE_GLOBAL));
   });
+  when == When::kNow ? flush() : delayed_.push_back(work);
+}
+
+void ChangedFile::flush() {
   if (!stays_open_) file_ = DrivenFile();
   stored_->flush();
   if (stored_->failure()) throw *stored_->failure();
@@ -139,6 +181,7 @@ void ChangedFile::take_back() {
   const std::shared_ptr<JournalledFile> stored = std::exchange(stored_, nullptr);
   stored->give_up();
   expected_.clear();
+  dimensions_ = {};
   file_ = DrivenFile();
   stored->undo();
 }

@@ -286,10 +286,10 @@ Description extend(ChangedFile& changed, const std::string& variable, const NewR
   return found;
 }
 
-void set_length(ChangedFile& changed, const std::string& dimension, int64_t rows, DimensionState& state) {
+void set_length(ChangedFile& changed, const std::string& dimension, int64_t rows) {
   const auto [group, name] = group_and_name(without_slashes(dimension));
   changed.change([&](const OpenFile& file) {
-    const Scales scales(file, state);
+    const Scales scales(file, changed.dimensions());
     Handle scale = scales.find(group, name);
     if (!scale.is_open() || !extent_of(scale.get()).is_unlimited(0)) {
       fail_argument(file.path() + ": there is no dimension '" + dimension + "' that grows");

@@ -49,7 +49,7 @@ Description extend(ChangedFile& changed, const std::string& variable, const NewR
 
 // Extends a dimension, and all variables along it, to this length; new rows have the fill value. A variable with more
 // rows keeps them. Throws Error{kArgument} if there is no such dimension.
-void set_length(ChangedFile& changed, const std::string& dimension, int64_t rows, DimensionState& state);
+void set_length(ChangedFile& changed, const std::string& dimension, int64_t rows);
 
 // Allocates and fills all parts of a dataset that are not in the file. HDF5 writes the fill value to the space that it
 // allocates, in one sequential pass.

@@ -105,26 +105,44 @@ class EditedFile final : public ReadFile {
 
   Description add(const NewArray& array) override {
     refuse_other_orders(array, "HDF5");
+    const bool is_delayed = may_delay(array);
+    if (!is_number(array.type)) has_only_numbers_ = false;
     const int64_t size_before = StoredFile(path_).bytes();
-    Description made;
-    std::optional<std::vector<std::byte>> fill;
-    changed_.change([&](const OpenFile& file) {
-      Scales scales(file, dimensions_);
+    struct Added {
+      Description description;
+      std::optional<std::vector<std::byte>> fill;
+    };
+    const auto added = std::make_shared<Added>();
+    const FileWork make = [this, array, added](const OpenFile& file) {
+      Scales scales(file, changed_.dimensions());
       MadeDataset dataset = make_dataset(file, scales, array, chunks_of_rows(array));
       const std::string name = shown_name(name_of(dataset.dataset.get()));
-      made = describe_open(file, dataset.dataset.get(), {{name, dataset.seen}});
-      fill = std::move(dataset.fill);
-    });
-    clear_old_room(changed_.changes(), made, size_before);
-    formats::extend(path_, made.end);
-    if (fill) made.fill = *fill;
+      added->description = describe_open(file, dataset.dataset.get(), {{name, dataset.seen}});
+      added->fill = std::move(dataset.fill);
+    };
+    is_delayed ? changed_.change_later(make) : changed_.change(make);
+    Description made = added->description;
+    if (!is_delayed) {
+      clear_old_room(changed_.changes(), made, size_before);
+      formats::extend(path_, made.end);
+    }
+    if (added->fill) made.fill = *added->fill;
     if (contents_) add_to(*contents_, made);
     return made;
   }
 
+  // HDF5 allocates no space for the elements of an array with codecs. HDF5's own library, which moves the elements of
+  // other types, opens the file itself.
+  bool may_delay(const NewArray& array) override {
+    const bool has_codecs = array.codecs && !array.codecs->empty();
+    return has_codecs && is_number(array.type) && may_delay();
+  }
+
+  void write_delayed() override { changed_.write_delayed(); }
+
   void set_attributes(const std::string& holder, const Attributes& changes) override {
-    changed_.change([&](const OpenFile& file) {
-      Scales scales(file, dimensions_);
+    const FileWork write = [this, holder, changes](const OpenFile& file) {
+      Scales scales(file, changed_.dimensions());
       const bool is_file = without_slashes(holder).empty();
       Handle found = is_file ? item_at(file, "") : dataset_called(file, holder);
       if (!found.is_open() && is_name(holder)) found = item_at(file, holder);
@@ -139,7 +157,8 @@ class EditedFile final : public ReadFile {
       const bool is_text = type && type->is_text();
       write_attributes({found.get(), without_slashes(holder), type && !is_text ? &*type : nullptr}, changes,
                        scales.is_netcdf4());
-    });
+    };
+    may_delay() ? changed_.change_later(write) : changed_.change(write);
     if (contents_) contents_->set_attributes(holder, changes);
   }
 
@@ -153,7 +172,7 @@ class EditedFile final : public ReadFile {
   // A dimension without a name belongs to one variable, which already has its length.
   void set_length(const std::string& dimension, int64_t rows) override {
     if (dimension.starts_with(':')) return;
-    with_provided_filters([&] { hdf5::set_length(changed_, dimension, rows, dimensions_); });
+    with_provided_filters([&] { hdf5::set_length(changed_, dimension, rows); });
     if (contents_) contents_->set_length(dimension, rows);
   }
 
@@ -173,8 +192,19 @@ class EditedFile final : public ReadFile {
   void with_file(const FileWork& work) override { changed_.read(work); }
   bool is_of_one_moment() const override { return false; }
 
+  static bool is_number(const ElementType& type) { return type.kind == 'i' || type.kind == 'u' || type.kind == 'f'; }
+  bool may_delay() {
+    if (changed_.changes().is_durable()) return false;
+    if (!has_only_numbers_) {
+      const auto& variables = contents().variables();
+      has_only_numbers_ = std::all_of(variables.begin(), variables.end(),
+                                      [](const Variable& one) { return one.type && is_number(*one.type); });
+    }
+    return *has_only_numbers_;
+  }
+
   ChangedFile changed_;
-  DimensionState dimensions_;
+  std::optional<bool> has_only_numbers_;
 };
 
 // netCDF-4 files are HDF5 files; only the creation differs.

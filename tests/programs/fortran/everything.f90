@@ -32,6 +32,7 @@ program everything
     end if
     call look("fortran." // trim(suffixes(f)))
   end do
+  deallocate (dealt, again, expected)
   if (rank == 0) print "(a)", "right"
   call MPI_Finalize()
 contains

@@ -1,5 +1,8 @@
 /* Repeats a CYCLIC(1) read of all ranks, and prints the seconds of each, as cyclic_read.py does in Python.
- *   cyclic_read PATH REPETITIONS      PATH: a .npy file of doubles; element i holds i */
+ *   cyclic_read PATH REPETITIONS      PATH: a .npy file of doubles; element i holds i
+ *
+ * It asks MPI for the same threads as mpi4py does. Otherwise a rank of MPICH that waits in MPI, before and after the
+ * read, keeps its processor from the ranks that still read. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,12 +15,12 @@ static void ask(int kind) {
 }
 
 int main(int count, char** arguments) {
-  int rank, ranks;
+  int rank, ranks, threads;
   int64_t shape[SWATH_DIMENSIONS_MAX], local;
   swath_array* array;
   swath_distribution* cyclic;
   const swath_rule rule = {SWATH_CYCLIC, 1};
-  MPI_Init(&count, &arguments);
+  MPI_Init_thread(&count, &arguments, MPI_THREAD_MULTIPLE, &threads);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   if (count != 3) MPI_Abort(MPI_COMM_WORLD, 2);
