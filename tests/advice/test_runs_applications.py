@@ -21,10 +21,10 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 SWATH = Path(sysconfig.get_path("scripts"), "swath")
 FFT = """
 import sys, numpy as np, swath
-shape, between = (512, 512), {"found": {"between": "F", "order": "F"}, "optimised": {"order": "fast"}}
+shape, between = (1024, 1024), {"found": {"between": "F", "order": "F"}, "optimised": {"order": "fast"}}
 with swath.create("source.npy", shape, "c8", order="F") as a:
     a[...] = np.ones(shape, "c8")
-swath.fft2("source.npy", "target.npy", memory="1MiB", **between[sys.argv[1]])
+swath.fft2("source.npy", "target.npy", memory="2MiB", **between[sys.argv[1]])
 """
 
 
