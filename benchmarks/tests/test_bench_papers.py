@@ -71,7 +71,10 @@ def test_two_phase_is_faster_than_many_requests_on_the_papers_machines(tmp_path:
     if isinstance(record, list):
         (record,) = record
     simulated = {(one["setting"], one["variant"]): one["ours"] for one in record["cells"] if one["ours"] is not None}
-    assert simulated["4K, 16 processors", "row-cyclic two-phase"] < simulated["4K, 16 processors", "row-cyclic direct"]
+    assert (
+        simulated["4K, 16 processors", "column-block two-phase"] * 5
+        < simulated["4K, 16 processors", "column-block direct"]
+    )
     assert record["summary"]["pairs"] > 3
     assert any(one["ours"] is None for one in record["cells"])
 

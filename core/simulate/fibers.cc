@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace swath::simulate {
 namespace {
@@ -64,11 +65,28 @@ void Fibers::enter() {
   all.run_next();
 }
 
+void Fibers::at(double time, Event event) {
+  size_t place = events_.size();
+  if (free_events_.empty()) {
+    events_.push_back(std::move(event));
+  } else {
+    place = free_events_.back();
+    free_events_.pop_back();
+    events_[place] = std::move(event);
+  }
+  ready_.push({.time = time, .number = next_event_++, .event = place});
+}
+
 void Fibers::run_next() {
-  if (ready_.empty()) return switch_to(-1);
-  const int next = ready_.top().fiber;
-  ready_.pop();
-  switch_to(next);
+  while (!ready_.empty()) {
+    const Ready next = ready_.top();
+    ready_.pop();
+    if (next.fiber >= 0) return switch_to(next.fiber);
+    const Event event = std::move(events_[next.event]);
+    free_events_.push_back(next.event);
+    event(next.time);
+  }
+  switch_to(-1);
 }
 
 void Fibers::switch_to(int fiber) {
@@ -85,15 +103,15 @@ void Fibers::switch_to(int fiber) {
   swapcontext(&from.context, &to.context);
 }
 
-void Fibers::settle() {
-  if (ready_.empty() || ready_.top() > Ready{now(), running_}) return;
+void Fibers::let_earlier_run() {
+  if (ready_.empty() || ready_.top() > Ready{.time = now(), .fiber = running_}) return;
   make_ready(running_);
   run_next();
 }
 
 void Fibers::sleep_until(double time) {
   fibers_[running_].now = std::max(now(), time);
-  settle();
+  let_earlier_run();
 }
 
 void Fibers::block(const char* doing) {

@@ -14,7 +14,7 @@ TEST(Fibers, RunInTheOrderOfTheirTimes) {
   std::vector<int> order;
   fibers.run([&](int fiber) {
     fibers.spend(3 - fiber);
-    fibers.settle();
+    fibers.let_earlier_run();
     order.push_back(fiber);
   });
   EXPECT_EQ(order, (std::vector<int>{2, 1, 0}));
@@ -33,6 +33,25 @@ TEST(Fibers, GoOnWhenTheyAreWokenAndNotBefore) {
     }
   });
   EXPECT_EQ(woken, 5);
+}
+
+TEST(Fibers, EventsComeInTheOrderOfTimeBetweenThem) {
+  Fibers fibers(2);
+  std::vector<double> order;
+  fibers.run([&](int fiber) {
+    if (fiber == 0) {
+      fibers.at(3, [&](double time) { order.push_back(time); });
+      fibers.at(1, [&](double time) {
+        order.push_back(time);
+        fibers.wake(0, 4);
+      });
+      fibers.block("a test");
+    } else {
+      fibers.sleep_until(2);
+    }
+    order.push_back(fibers.now());
+  });
+  EXPECT_EQ(order, (std::vector<double>{1, 2, 3, 4}));
 }
 
 TEST(Fibers, ThatAllWaitGetAnErrorThatNamesTheirPlaces) {

@@ -22,7 +22,7 @@ MachineComm::MachineComm(World& world, int rank, int number)
 // ---- messages -------------------------------------------------------------------------------------------------------
 
 void MachineComm::send(int to, std::span<const std::byte> data) {
-  world_.settle();
+  world_.let_earlier_run();
   Fibers& fibers = world_.fibers();
   fibers.spend(world_.machine().software.message_overhead);
   const auto bytes = std::ssize(data);

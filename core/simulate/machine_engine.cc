@@ -87,22 +87,10 @@ void MachineEngine::move(Direction direction, const Transfer& piece) {
   }
 }
 
-double MachineEngine::carry_out(Direction direction, std::span<const Transfer> batch, bool is_waited_for,
-                                Counters& counters) {
+std::vector<Extent> MachineEngine::cut(Direction direction, std::span<const Transfer> batch, Counters& counters) {
   check_batch(batch);
   const bool reading = direction == Direction::kRead;
-  const Machine& machine = world_.machine();
-  double time = world_.fibers().now();
   std::vector<Extent> extents;
-  const auto serve = [&] {
-    if (extents.empty()) return;
-    if (is_waited_for) {
-      world_.fibers().sleep_until(time);
-      world_.settle();
-    }
-    time = world_.storage().serve(world_.node_of(rank_), direction, extents, time + machine.software.call_overhead);
-    extents.clear();
-  };
   FileRequest request;
   for (RequestCutter cutter(batch, kRequestBytesMax); !cutter.exhausted();) {
     cutter.next(request);
@@ -118,17 +106,46 @@ double MachineEngine::carry_out(Direction direction, std::span<const Transfer> b
       (*file_->record)[static_cast<size_t>(rank_)].push_back({direction, request.offset, request.bytes});
     }
     extents.push_back({request.offset, request.bytes});
-    if (!machine.servers.list) serve();
   }
-  serve();
   for (const Transfer& piece : batch) move(direction, piece);
-  return time;
+  return extents;
+}
+
+void MachineEngine::send(const Storage::Call& call, std::vector<Extent> extents) {
+  world_.let_earlier_run();
+  is_answered_ = false;
+  send_next(call, std::make_shared<const std::vector<Extent>>(std::move(extents)), 0, world_.fibers().now());
+}
+
+void MachineEngine::send_next(const Storage::Call& call, const std::shared_ptr<const std::vector<Extent>>& extents,
+                              size_t next, double time) {
+  const Machine& machine = world_.machine();
+  const bool at_once = machine.servers.list || call.described;
+  if (next == extents->size() || (at_once && next > 0)) {
+    is_answered_ = true;
+    answered_at_ = time;
+    if (is_waiting_) world_.fibers().wake(rank_, time);
+    return;
+  }
+  const std::span<const Extent> sent = at_once ? std::span(*extents) : std::span(*extents).subspan(next, 1);
+  world_.storage().serve(call, sent, time + machine.software.call_overhead, [this, call, extents, next](double done) {
+    world_.fibers().at(done, [this, call, extents, next](double now) { send_next(call, extents, next + 1, now); });
+  });
+}
+
+void MachineEngine::wait_for_answers() {
+  if (!is_answered_) {
+    is_waiting_ = true;
+    world_.fibers().block("a transfer");
+    is_waiting_ = false;
+  }
+  world_.fibers().sleep_until(answered_at_);
 }
 
 void MachineEngine::transfer(Direction direction, std::span<const Transfer> batch, Counters& counters) {
   const World::InPhase in_phase(world_, Phase::kTransfer);
-  world_.settle();
-  world_.fibers().sleep_until(carry_out(direction, batch, /*is_waited_for=*/true, counters));
+  send({world_.node_of(rank_), direction, false}, cut(direction, batch, counters));
+  wait_for_answers();
 }
 
 void MachineEngine::transfer_structured(Direction direction, const StructuredTransfer& structured, Counters& counters) {
@@ -136,12 +153,11 @@ void MachineEngine::transfer_structured(Direction direction, const StructuredTra
     return Engine::transfer_structured(direction, structured, counters);
   }
   const World::InPhase in_phase(world_, Phase::kTransfer);
-  world_.settle();
   StructuredTransfer all = structured;
   all.pieces_max = INT64_MAX;
   std::vector<Transfer> pieces;
-  std::vector<Extent> extents;
   all.access.visit(all.begin, all.end, [&](const Slice& slice) { flatten(all, slice, pieces, [] {}); });
+  std::vector<Extent> extents;
   int64_t bytes = 0;
   for (const Transfer& piece : pieces) {
     extents.push_back({piece.offset, piece.bytes});
@@ -151,9 +167,8 @@ void MachineEngine::transfer_structured(Direction direction, const StructuredTra
   const bool reading = direction == Direction::kRead;
   (reading ? counters.read_requests : counters.write_requests) += 1;
   (reading ? counters.read_bytes : counters.written_bytes) += bytes;
-  const double time = world_.fibers().now() + world_.machine().software.call_overhead;
-  world_.fibers().sleep_until(
-      world_.storage().serve(world_.node_of(rank_), direction, extents, time, /*described=*/true));
+  send({world_.node_of(rank_), direction, true}, std::move(extents));
+  wait_for_answers();
   if (structured.bytes_done != nullptr) *structured.bytes_done += bytes;
 }
 
@@ -172,12 +187,10 @@ void MachineEngine::update(const Transfer& image, bool has_holes, const std::fun
   transfer(Direction::kWrite, {&image, 1}, counters);
 }
 
-// The batch's requests are made now, and wait() waits for their answers.
 void MachineEngine::start(Direction direction, std::span<const Transfer> batch) {
   if (is_started_) throw Error(ErrorKind::kInternal, path() + ": a transfer has been started already");
-  world_.settle();
   started_counters_ = {};
-  started_done_ = carry_out(direction, batch, /*is_waited_for=*/false, started_counters_);
+  send({world_.node_of(rank_), direction, false}, cut(direction, batch, started_counters_));
   is_started_ = true;
 }
 
@@ -185,7 +198,7 @@ void MachineEngine::wait(Counters& counters) {
   if (!std::exchange(is_started_, false)) return;
   const World::InPhase in_phase(world_, Phase::kTransfer);
   counters += std::exchange(started_counters_, {});
-  world_.fibers().sleep_until(started_done_);
+  wait_for_answers();
 }
 
 std::unique_ptr<RangeLock> MachineEngine::lock(int64_t begin, int64_t end) {
@@ -194,9 +207,9 @@ std::unique_ptr<RangeLock> MachineEngine::lock(int64_t begin, int64_t end) {
                   "): expected 0 <= begin < end");
   }
   if (!world_.machine().servers.locks) return nullptr;
-  world_.settle();
+  world_.let_earlier_run();
   world_.fibers().spend(2 * world_.machine().network.latency + world_.machine().servers.request_overhead);
-  world_.settle();
+  world_.let_earlier_run();
   file_->lock(begin, end);
   return std::make_unique<SimulatedLock>(file_, begin, end);
 }

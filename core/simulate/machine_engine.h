@@ -85,16 +85,23 @@ class MachineEngine final : public Engine {
   void sync() override {}
 
  private:
-  // Moves the bytes of a batch, and returns the time at which its last request is answered. Servers without lists get
-  // one request after the other; other ranks run meanwhile if the batch `is_waited_for`.
-  double carry_out(Direction direction, std::span<const Transfer> batch, bool is_waited_for, Counters& counters);
+  // The requests of a batch, counted, and its bytes, moved.
+  std::vector<Extent> cut(Direction direction, std::span<const Transfer> batch, Counters& counters);
+  // Sends requests to the servers: all at once, or one after the other where servers take no lists.
+  void send(const Storage::Call& call, std::vector<Extent> extents);
+  void send_next(const Storage::Call& call, const std::shared_ptr<const std::vector<Extent>>& extents, size_t next,
+                 double time);
+  // Waits until they are answered.
+  void wait_for_answers();
   void move(Direction direction, const Transfer& piece);
 
   World& world_;
   const std::shared_ptr<SimulatedFile> file_;
   const int rank_;
   bool is_started_ = false;
-  double started_done_ = 0;
+  bool is_answered_ = true;
+  bool is_waiting_ = false;
+  double answered_at_ = 0;
   Counters started_counters_;
 };
 

@@ -111,7 +111,7 @@ double Network::send(int from, int to, int64_t bytes, double time) {
     const double duration = static_cast<double>(bytes) / link.bandwidth;
     double end = head + duration;
     if (bytes > kPacketBytes) {
-      link.busy.forget_before(settled_);
+      link.busy.forget_before(earliest_);
       end = link.busy.reserve(head, duration);
     }
     link.bytes += bytes;

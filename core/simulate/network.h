@@ -43,8 +43,7 @@ class Network {
   int server(int index) const { return nodes_ + index; }
 
   // No later message will be sent before `time`.
-  void settle(double time) { settled_ = time; }
-  double settled() const { return settled_; }
+  void forget_before(double time) { earliest_ = time; }
   // The time at which a message has arrived that is sent at `time`. A message within a node passes its memory.
   double send(int from, int to, int64_t bytes, double time);
   std::vector<LinkUse> uses() const;
@@ -64,7 +63,7 @@ class Network {
   int first_mesh_ = -1, first_up_ = -1, first_down_ = -1, backbone_ = -1;
   std::vector<int64_t> extents_;  // of the mesh; of a hypercube, 2 for each dimension
   std::vector<int> route_;
-  double settled_ = 0;
+  double earliest_ = 0;
 };
 
 }  // namespace swath::simulate

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+#include <vector>
+
 #include "simulate/simulate_for_tests.h"
 #include "simulate/storage.h"
 
@@ -48,44 +51,69 @@ TEST(Network, LeavesOfAFatTreeShareTheirLinksUpwards) {
   EXPECT_DOUBLE_EQ(wide.send(1, 3, 1'000'000, 0), 1.5 + 1e-3);
 }
 
+// Servers of a machine, and calls to them one after the other.
+struct Servers {
+  explicit Servers(const Machine& given) : machine(given) {}
+  const Machine machine;
+  Network network{machine};
+  Fibers fibers{1};
+  Storage storage{machine, network, fibers, {}};
+
+  // Returns when the last of the writes was done.
+  double write(const std::vector<std::pair<int, std::vector<Extent>>>& of_nodes) {
+    double last = 0;
+    fibers.run([&](int) {
+      for (const auto& [node, extents] : of_nodes) {
+        storage.serve({node, Direction::kWrite, false}, extents, fibers.now(), [&](double done) {
+          last = done;
+          fibers.wake(0, done);
+        });
+        fibers.block("a test");
+      }
+    });
+    return last;
+  }
+};
+
 TEST(Storage, AFileIsSpreadOverItsServersByStripes) {
-  const Machine machine = small_machine(1, 1, 4);
-  Network network(machine);
-  Storage storage(machine, network, 0, 0);
-  const Extent all{0, 10 * machine.stripe.unit};
-  storage.serve(0, Direction::kWrite, {&all, 1}, 0);
-  EXPECT_EQ(storage.uses()[0].written_bytes, 3 * machine.stripe.unit);
-  EXPECT_EQ(storage.uses()[3].written_bytes, 2 * machine.stripe.unit);
-  EXPECT_EQ(storage.uses()[0].requests, 1);  // its stripes are contiguous on the server
+  Servers servers(small_machine(1, 1, 4));
+  const int64_t unit = servers.machine.stripe.unit;
+  servers.write({{0, {{0, 10 * unit}}}});
+  EXPECT_EQ(servers.storage.uses()[0].written_bytes, 3 * unit);
+  EXPECT_EQ(servers.storage.uses()[3].written_bytes, 2 * unit);
+  EXPECT_EQ(servers.storage.uses()[0].requests, 1);  // its stripes are contiguous on the server
+}
+
+TEST(Storage, ARequestTakesItsWayTheServersWorkAndTheDisk) {
+  Machine machine = small_machine(1, 1, 1);
+  machine.network.latency = 1e-3;
+  Servers servers(machine);
+  const double seconds = servers.write({{0, {{0, 1'000'000}}}});
+  EXPECT_NEAR(seconds, 1'000'000 / 1e9 + 1e-3 + 1e-4 + 1'000'000 / 100e6 + 1e-3, 1e-6);
 }
 
 TEST(Storage, AListIsOneRequestForEachServerAndWithoutListsEachRegionIsOne) {
   Machine machine = small_machine(1, 1, 2);
-  const std::vector<Extent> regions{{0, 8}, {16, 8}, {4096, 8}};
   for (const bool list : {true, false}) {
     machine.servers.list = list;
-    Network network(machine);
-    Storage storage(machine, network, 0, 0);
-    storage.serve(0, Direction::kWrite, regions, 0);
-    EXPECT_EQ(storage.uses()[0].requests, list ? 1 : 2);
-    EXPECT_EQ(storage.uses()[0].regions, 2);
-    EXPECT_EQ(storage.uses()[1].requests, 1);
+    Servers servers(machine);
+    servers.write({{0, {{0, 8}, {16, 8}, {4096, 8}}}});
+    EXPECT_EQ(servers.storage.uses()[0].requests, list ? 1 : 2);
+    EXPECT_EQ(servers.storage.uses()[0].regions, 2);
+    EXPECT_EQ(servers.storage.uses()[1].requests, 1);
   }
 }
 
 TEST(Storage, AStripeThatAnotherNodeWroteCostsALockTransfer) {
   Machine machine = small_machine(2, 1, 1);
-  const Extent first{0, 8};
-  const Extent second{8, 8};
-  for (const bool locks : {true, false}) {
+  double seconds[2] = {};
+  for (const bool locks : {false, true}) {
     machine.servers.locks = locks;
-    Network network(machine);
-    Storage storage(machine, network, 0, 0);
-    storage.serve(0, Direction::kWrite, {&first, 1}, 0);
-    storage.serve(1, Direction::kWrite, {&second, 1}, 1);
-    storage.serve(1, Direction::kWrite, {&second, 1}, 2);
-    EXPECT_EQ(storage.uses()[0].lock_transfers, locks ? 1 : 0);
+    Servers servers(machine);
+    seconds[locks ? 1 : 0] = servers.write({{0, {{0, 8}}}, {1, {{8, 8}}}, {1, {{8, 8}}}});
+    EXPECT_EQ(servers.storage.uses()[0].lock_transfers, locks ? 1 : 0);
   }
+  EXPECT_GT(seconds[1], seconds[0]);
 }
 
 TEST(Timelines, KeepTheSecondsOfWorkWhenTheirIntervalsGrow) {

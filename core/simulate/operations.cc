@@ -73,7 +73,8 @@ OperationCase case_of(const Json& json, int ranks) {
   const MethodChoice choice = parse_choice(json.value("method", "auto"));
   made.access.method = choice.method;
   made.access.inner = choice.inner;
-  for (const auto& [name, value] : json.value("tuning", Json::object()).items()) {
+  const Json tuning = json.value("tuning", Json::object());  // items() refers to it
+  for (const auto& [name, value] : tuning.items()) {
     made.access.tuning.emplace_back(name, value.get<int64_t>());
   }
   made.repeat = json.value("repeat", 1);

@@ -29,18 +29,18 @@ void Timelines::add(int row, double begin, double end) {
   }
 }
 
-Storage::Storage(const Machine& machine, Network& network, uint64_t seed, double noise)
+Storage::Storage(const Machine& machine, Network& network, Fibers& fibers, const Options& options)
     : machine_(machine),
       network_(network),
+      fibers_(fibers),
       servers_(static_cast<size_t>(machine.servers.count)),
       uses_(servers_.size()),
       timelines_(machine.servers.count),
       last_of_(servers_.size(), -1),
-      random_(seed),
-      noise_(noise) {
+      random_(options.seed),
+      noise_(options.noise) {
   for (Server& server : servers_) {
     server.disks.assign(static_cast<size_t>(machine.servers.disks_per_server), DiskModel(machine.servers.disk));
-    server.disk_arrivals.assign(server.disks.size(), 0);
   }
 }
 
@@ -52,30 +52,29 @@ double Storage::noise() {
 }
 
 // Joined to the server's last request while that has room.
-void Storage::add_region(int server, Extent region, int64_t regions_max) {
+void Storage::add_region(std::vector<ServerRequest>& requests, int server, Extent region, int64_t regions_max) {
   int& last = last_of_[static_cast<size_t>(server)];
   if (last >= 0) {
-    ServerRequest& request = requests_[static_cast<size_t>(last)];
+    ServerRequest& request = requests[static_cast<size_t>(last)];
     Extent& before = request.regions.back();
-    if (before.offset + before.bytes == region.offset) {
-      before.bytes += region.bytes;
-      request.bytes += region.bytes;
-      return;
-    }
-    if (std::ssize(request.regions) < regions_max) {
-      request.regions.push_back(region);
+    const bool abuts = before.offset + before.bytes == region.offset;
+    if (abuts || std::ssize(request.regions) < regions_max) {
+      if (abuts) {
+        before.bytes += region.bytes;
+      } else {
+        request.regions.push_back(region);
+      }
       request.bytes += region.bytes;
       return;
     }
   }
-  last = static_cast<int>(requests_.size());
-  requests_.push_back({server, region.bytes, {region}});
+  last = static_cast<int>(requests.size());
+  requests.push_back({server, region.bytes, {region}});
 }
 
 // Stripe k is the stripe k / count of server k % count.
-void Storage::split(std::span<const Extent> extents, bool described) {
-  for (const ServerRequest& request : requests_) last_of_[static_cast<size_t>(request.server)] = -1;
-  requests_.clear();
+std::vector<Storage::ServerRequest> Storage::split(std::span<const Extent> extents, bool described) {
+  std::vector<ServerRequest> requests;
   const int64_t unit = machine_.stripe.unit;
   const int64_t count = machine_.stripe.count;
   const int64_t regions_max = described ? INT64_MAX : machine_.servers.list ? kRegionsMax : 1;
@@ -84,11 +83,12 @@ void Storage::split(std::span<const Extent> extents, bool described) {
     for (int64_t at = extent.offset; at < end;) {
       const int64_t stripe = at / unit;
       const int64_t bytes = std::min(end, (stripe + 1) * unit) - at;
-      add_region(static_cast<int>(stripe % count), {stripe / count * unit + at % unit, bytes}, regions_max);
+      add_region(requests, static_cast<int>(stripe % count), {stripe / count * unit + at % unit, bytes}, regions_max);
       at += bytes;
     }
   }
-  for (ServerRequest& request : requests_) request.described = described;
+  for (const ServerRequest& request : requests) last_of_[static_cast<size_t>(request.server)] = -1;
+  return requests;
 }
 
 double Storage::take_locks(int node, std::span<const Extent> extents) {
@@ -108,38 +108,55 @@ double Storage::take_locks(int node, std::span<const Extent> extents) {
   return seconds;
 }
 
-double Storage::serve(int node, Direction direction, std::span<const Extent> extents, double time, bool described) {
-  if (direction == Direction::kWrite) time += take_locks(node, extents);
-  split(extents, described);
-  double done = time;
-  for (const ServerRequest& request : requests_) done = std::max(done, serve_one(node, direction, request, time));
-  return done;
+void Storage::serve(const Call& call, std::span<const Extent> extents, double time, Fibers::Event finished) {
+  if (call.direction == Direction::kWrite) time += take_locks(call.node, extents);
+  const auto flight = std::make_shared<InFlight>(InFlight{call, split(extents, call.described), 0, time, {}});
+  flight->left = flight->requests.size();
+  flight->finished = std::move(finished);
+  for (const ServerRequest& request : flight->requests) send(flight, request, time);
+  if (flight->requests.empty()) flight->finished(time);
 }
 
-double Storage::serve_one(int node, Direction direction, const ServerRequest& request, double time) {
+void Storage::send(const std::shared_ptr<InFlight>& flight, const ServerRequest& request, double time) {
+  const Call& call = flight->call;
+  const auto listed = call.described ? 1 : std::ssize(request.regions);
+  const int64_t sent = kHeaderBytes + (listed > 1 ? listed * kBytesPerRegion : 0) +
+                       (call.direction == Direction::kWrite ? request.bytes : 0);
+  const double arrival = network_.send(network_.node(call.node), network_.server(request.server), sent, time);
+  fibers_.at(arrival, [this, flight, &request](double now) { arrive(flight, request, now); });
+}
+
+void Storage::arrive(const std::shared_ptr<InFlight>& flight, const ServerRequest& request, double time) {
+  network_.forget_before(time);
   Server& server = servers_[static_cast<size_t>(request.server)];
   ServerUse& use = uses_[static_cast<size_t>(request.server)];
-  const bool writing = direction == Direction::kWrite;
   const auto regions = std::ssize(request.regions);
-  const int64_t listed = request.described ? 1 : regions;
-  const int64_t sent = kHeaderBytes + (listed > 1 ? listed * kBytesPerRegion : 0) + (writing ? request.bytes : 0);
-  const double arrival = network_.send(network_.node(node), network_.server(request.server), sent, time);
+  const auto listed = flight->call.described ? 1 : regions;
   const double work = (machine_.servers.request_overhead +
                        static_cast<double>(listed - 1) * machine_.servers.list_request_overhead_per_region) *
                       noise();
-  server.processor.forget_before(network_.settled());
-  const double begin = server.processor.reserve(arrival, work) - work;
+  const double begin = std::max(time, server.free_at);
+  server.free_at = begin + work;
   const double disks_before = disk_seconds(server);
-  const double stored = begin + work + (disks_done(server, direction, request, begin + work) - begin - work) * noise();
+  const double stored = disks_done(server, flight->call.direction, request, begin + work);
   const double busy = work + disk_seconds(server) - disks_before;
   use.requests += 1;
   use.regions += regions;
-  (writing ? use.written_bytes : use.read_bytes) += request.bytes;
+  (flight->call.direction == Direction::kWrite ? use.written_bytes : use.read_bytes) += request.bytes;
   use.busy_seconds += busy;
-  use.waited_seconds += begin - arrival;
+  use.waited_seconds += begin - time;
   timelines_.add(request.server, std::max(stored - busy, 0.0), stored);
-  const int64_t answered = kHeaderBytes + (writing ? 0 : request.bytes);
-  return network_.send(network_.server(request.server), network_.node(node), answered, stored);
+  const double noisy = begin + work + (stored - begin - work) * noise();
+  fibers_.at(noisy, [this, flight, &request](double now) { answer(*flight, request, now); });
+}
+
+void Storage::answer(InFlight& flight, const ServerRequest& request, double time) {
+  network_.forget_before(time);
+  const int64_t answered = kHeaderBytes + (flight.call.direction == Direction::kWrite ? 0 : request.bytes);
+  const double arrival =
+      network_.send(network_.server(request.server), network_.node(flight.call.node), answered, time);
+  flight.done = std::max(flight.done, arrival);
+  if (--flight.left == 0) flight.finished(flight.done);
 }
 
 // Seconds that all its disks together worked, as a part of their number.
@@ -162,9 +179,7 @@ double Storage::disks_done(Server& server, Direction direction, const ServerRequ
       const auto disk = static_cast<size_t>(stripe % disks);
       const int64_t position = disks == 1 ? at : stripe / disks * machine_.stripe.unit + at % machine_.stripe.unit;
       part.ranges.assign(1, {position, bytes});
-      // A disk serves in the order of its calls.
-      server.disk_arrivals[disk] = std::max(server.disk_arrivals[disk], ready);
-      done = std::max(done, server.disks[disk].serve(part, server.disk_arrivals[disk]));
+      done = std::max(done, server.disks[disk].serve(part, ready));
       at += bytes;
     }
   }

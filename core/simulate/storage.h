@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <random>
 #include <span>
 #include <unordered_map>
@@ -9,6 +10,7 @@
 
 #include "base/direction.h"
 #include "model/disk.h"
+#include "simulate/fibers.h"
 #include "simulate/machine.h"
 #include "simulate/network.h"
 
@@ -48,12 +50,21 @@ struct Extent {
 
 class Storage {
  public:
-  Storage(const Machine& machine, Network& network, uint64_t seed, double noise);
+  struct Options {
+    uint64_t seed = 0;
+    double noise = 0;
+  };
+  Storage(const Machine& machine, Network& network, Fibers& fibers, const Options& options);
 
-  // Requests of a node that start at `time`, all at once: one list for each server that holds some of the extents, or
-  // one request an extent where servers take no lists. Returns when the last answer has arrived.
-  // `described`: the extents are sent as a description, which has any number of regions.
-  double serve(int node, Direction direction, std::span<const Extent> extents, double time, bool described = false);
+  struct Call {
+    int node = 0;
+    Direction direction = Direction::kRead;
+    bool described = false;  // the extents are sent as a description, which has any number of regions
+  };
+  // Requests that start at `time`, all at once: one list for each server that holds some of the extents, or one request
+  // an extent where servers take no lists. `finished` is called with the time at which the last answer has arrived,
+  // which is not yet over then.
+  void serve(const Call& call, std::span<const Extent> extents, double time, Fibers::Event finished);
 
   const std::vector<ServerUse>& uses() const { return uses_; }
   const Timelines& timelines() const { return timelines_; }
@@ -67,17 +78,26 @@ class Storage {
     int server = 0;
     int64_t bytes = 0;
     std::vector<Extent> regions;  // positions on the server
-    bool described = false;
   };
   struct Server {
-    Timeline processor;
+    double free_at = 0;  // its processor
     std::vector<DiskModel> disks;
-    std::vector<double> disk_arrivals;
   };
 
-  void split(std::span<const Extent> extents, bool described);
-  void add_region(int server, Extent region, int64_t regions_max);
-  double serve_one(int node, Direction direction, const ServerRequest& request, double time);
+  // The requests of one call that are not yet answered.
+  struct InFlight {
+    Call call;
+    std::vector<ServerRequest> requests;
+    size_t left = 0;
+    double done = 0;
+    Fibers::Event finished;
+  };
+
+  std::vector<ServerRequest> split(std::span<const Extent> extents, bool described);
+  void add_region(std::vector<ServerRequest>& requests, int server, Extent region, int64_t regions_max);
+  void send(const std::shared_ptr<InFlight>& flight, const ServerRequest& request, double time);
+  void arrive(const std::shared_ptr<InFlight>& flight, const ServerRequest& request, double time);
+  void answer(InFlight& flight, const ServerRequest& request, double time);
   double disk_seconds(const Server& server) const;
   double disks_done(Server& server, Direction direction, const ServerRequest& request, double ready);
   // Seconds until the node has the locks of all stripes that it writes.
@@ -85,11 +105,11 @@ class Storage {
 
   const Machine& machine_;
   Network& network_;
+  Fibers& fibers_;
   std::vector<Server> servers_;
   std::vector<ServerUse> uses_;
   Timelines timelines_;
-  std::vector<ServerRequest> requests_;       // of the current call
-  std::vector<int> last_of_;                  // the last of them to each server; -1: none
+  std::vector<int> last_of_;                  // the last request of a call to each server; -1: none
   std::unordered_map<int64_t, int> writers_;  // the node that holds a stripe's lock
   std::mt19937_64 random_;
   const double noise_;

@@ -55,7 +55,7 @@ World::World(const Machine& machine, const WorldOptions& options)
       options_(options),
       fibers_(checked_ranks(machine, options.ranks)),
       network_(machine_),
-      storage_(machine_, network_, options.seed, options.noise),
+      storage_(machine_, network_, fibers_, {.seed = options.seed, .noise = options.noise}),
       uses_(static_cast<size_t>(options.ranks)),
       phases_(uses_.size(), Phase::kOther),
       marks_(uses_.size()),
@@ -89,9 +89,9 @@ void World::run(const std::function<void(int)>& body) {
   fibers_.run(body);
 }
 
-void World::settle() {
-  fibers_.settle();
-  network_.settle(fibers_.now());
+void World::let_earlier_run() {
+  fibers_.let_earlier_run();
+  network_.forget_before(fibers_.now());
 }
 
 void World::count_time(int rank) {

@@ -86,7 +86,7 @@ class World {
   std::byte* placeholder(int64_t bytes) const;
 
   // Lets ranks with an earlier time run before the running rank uses what they share.
-  void settle();
+  void let_earlier_run();
 
  private:
   friend class MachineComm;

@@ -65,6 +65,8 @@ def test_numbers_are_those_that_the_printed_commands_print(trace: Path, capsys: 
     found = json.loads(output(capsys, *shlex.split(measured)[1:]))
     (file,) = found["files"]
     assert (file["reads"], file["read_bytes"]) == (advice["evidence"]["calls"], advice["evidence"]["bytes"])
+    of_log = json.loads(output(capsys, "advise", trace, "--json"))["io_seconds"]
+    assert file["slowest_read_seconds"] == pytest.approx(of_log)
 
 
 def test_measured_seconds_are_taken_from_the_log(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:

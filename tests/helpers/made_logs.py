@@ -24,7 +24,7 @@ class Call:
 
 
 def made_log(calls: Iterable[Call], ranks: int, *, layer: str = "posix", has_mpi: bool | None = None) -> Log:
-    """A log of these calls; the run ends with the last one. Several ranks are those of MPI unless `has_mpi` says no."""
+    """A log of these calls; the run ends with the last one. Several ranks are of MPI unless `has_mpi` is False."""
     listed = list(calls)
     files = list(dict.fromkeys(call.file for call in listed))
     kinds = [Kind(layer, name) for name in dict.fromkeys(call.name for call in listed)]

@@ -11,7 +11,8 @@ from replay_cases import Call, write_log
 from swath.replay.actions import Action, in_phases
 from swath.replay.lengths import with_lengths
 from swath.replay.loading import load
-from swath.replay.traced import final_paths
+from swath.replay.traced import actions_of_traces, final_paths
+from swath.trace.reading import Event, ProcessTrace
 
 
 def test_the_calls_of_a_log_become_actions_in_their_order(tmp_path: Path) -> None:
@@ -92,6 +93,59 @@ def test_names_of_one_file_become_one_path() -> None:
     assert {found[name] for name in (identity, "/w/.x.nc.swath-0123456789ab", "w/x.nc")} == {"/w/x.nc"}
     assert found["/w/y (1).npy"] == "/w/y (1).npy"
     assert found["z.npy"] == "z.npy"
+
+
+def process(rank: int, number: int, *events: tuple[str, float, int]) -> ProcessTrace:
+    """Return the trace of a process whose calls take a second each."""
+    trace = ProcessTrace(f"{rank}-{number}", rank, 1, process=number)
+    trace.events = [
+        Event(name, "posix", began, 1.0, 1, {"path": "/d/a", "offset": 0, "written_bytes": moved, "flags": 577})
+        for name, began, moved in events
+    ]
+    return trace
+
+
+def test_launchers_are_no_ranks() -> None:
+    found = actions_of_traces(
+        [
+            process(0, 1, ("stat", 0.0, 0), ("close", 90.0, 0)),
+            process(0, 2, ("open", 1.0, 0), ("write", 3.0, 5000)),
+            process(1, 3, ("write", 4.0, 5000)),
+        ]
+    )
+    assert [[one.name for one in of] for of in found.actions] == [["open", "write"], ["write"]]
+    assert found.actions[0][0].flags == 577
+    assert any("launchers" in note and note.endswith("1") for note in found.notes)
+
+
+def test_processes_of_a_rank_one_after_another_are_one_rank() -> None:
+    found = actions_of_traces([process(0, 2, ("write", 9.0, 10)), process(0, 1, ("write", 0.0, 10))])
+    assert [[one.began for one in of] for of in found.actions] == [[0.0, 9.0]]
+
+
+def test_two_traces_of_a_process_are_one_rank() -> None:
+    traces = [process(rank, 7 + rank, ("write", began, 10)) for rank in (0, 1) for began in (2.0, 1.0)]
+    found = actions_of_traces(traces)
+    assert [len(of) for of in found.actions] == [2, 2]
+
+
+def test_two_busy_processes_of_one_number_are_two_ranks() -> None:
+    found = actions_of_traces([process(0, n, ("write", 0.0, 10), ("write", 5.0, 10)) for n in (1, 2)])
+    assert len(found.actions) == 2
+
+
+def test_mpi_io_is_replayed_by_the_file_calls_below_it() -> None:
+    trace = process(0, 1, ("write", 1.0, 10))
+    call = Event("write", "mpi-io", 0.5, 2.0, 1, {"path": "/d/a", "offset": 0, "written_bytes": 10})
+    other = Event("read", "mpi-io", 5.0, 1.0, 1, {"path": "/d/b", "offset": 7, "read_bytes": 20})
+    scattered = Event("read", "mpi-io", 6.0, 1.0, 1, {"path": "/d/b", "begin": 7, "end": 99, "read_bytes": 20})
+    trace.events += [call, other, scattered]
+    found = actions_of_traces([trace])
+    assert [(one.name, one.layer, one.offset, one.length) for one in found.actions[0]] == [
+        ("write", "posix", 0, 10),
+        ("read", "posix", 7, 20),
+    ]
+    assert any("places that the trace does not have (1 times)" in note for note in found.notes)
 
 
 def test_an_empty_log_is_refused(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 from pathlib import Path
@@ -81,6 +82,16 @@ def test_boxes_and_gaps_are_simulated() -> None:
     operation = distributed((64, 64), "f8", ranks=4, gap_seconds=3.0)
     later = swath.simulate([operation, operation], "sp2", ranks=4)
     assert later.seconds > 6.0
+
+
+def test_a_size_of_the_method_changes_its_requests() -> None:
+    operation = distributed((256, 128), "f8", (Whole(), Cyclic(1)), ranks=8, method="two-phase")
+    small = dataclasses.replace(operation, tuning={"window_bytes": 4096})
+    requests = [
+        sum(server["requests"] for server in swath.simulate(one, "feynman", ranks=8).values["servers"])
+        for one in (operation, small)
+    ]
+    assert requests[0] < requests[1] == 64
 
 
 def test_ncio_moves_its_regions_only() -> None:

@@ -101,6 +101,7 @@ examples:
   swath simulate --list-machines           machines that an operation can be simulated on
   swath throttle status                    how many streams each disk or server serves now
   swath replay swath-trace                 carry out a traced run again, as it was or changed
+  swath advise swath-trace                 what would make the traced run faster, and by how much
   swath mpi-io mpiexec -n 4 ./program      an MPI-IO program as it is, its files served by Swath
 
 Reading and writing parts of arrays is for programs, in Python:

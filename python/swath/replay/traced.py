@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from swath.errors import UnsupportedError
-from swath.replay.actions import NOT_REPLAYED, UNKNOWN, Action, said_of_left_out
+from swath.replay.actions import UNKNOWN, Action, said_of_left_out
 from swath.trace.log import Indices
 from swath.trace.reading import Event, ProcessTrace, is_operation, operation
 
@@ -16,6 +16,8 @@ IDENTITY = re.compile(r"(.*) \((?:[^()]|\([^()]*\))*, layout [0-9a-f]{16}(?:, op
 """The identity of an array in a trace: its file, with the variable, then its form (swath.formats.identity)."""
 NEW_FILE = re.compile(r"(^|/)\.([^/]+)\.swath-[0-9a-f]{12}$")
 """The name of a new file that is not complete."""
+LAUNCHER_PART = 0.01
+"""A second process of a rank with a smaller part of all bytes is taken for a launcher."""
 SYSTEM = ("posix", "stdio")
 MPI_IO = "mpi-io"
 FILE_CALLS = frozenset(
@@ -57,30 +59,53 @@ def actions_of_traces(traces: Sequence[ProcessTrace]) -> TracedRun:
 
 
 def _ranks(traces: list[ProcessTrace]) -> list[list[ProcessTrace]]:
-    """Return the processes of each rank. Processes of one rank that run at the same time become different ranks."""
+    """Return the traces of each rank. Processes of one rank that run at the same time become different ranks.
+
+    A process has several traces if several of its libraries are traced.
+    """
+    processes: dict[tuple[int, int], list[ProcessTrace]] = {}
+    for trace in traces:
+        processes.setdefault((trace.rank, trace.process), []).append(trace)
     found: list[list[ProcessTrace]] = []
-    for trace in sorted(traces, key=lambda one: (one.rank, one.events[0].began)):
-        last = found[-1][-1] if found else None
-        if last is not None and last.rank == trace.rank and _ended(last) <= trace.events[0].began:
-            found[-1].append(trace)
+    for (rank, _), of_process in sorted(processes.items(), key=lambda one: (one[0][0], _began(one[1]))):
+        if found and found[-1][0].rank == rank and _ended(found[-1]) <= _began(of_process):
+            found[-1] += of_process
         else:
-            found.append([trace])
+            found.append(of_process)
     return found
 
 
+def _began(traces: list[ProcessTrace]) -> float:
+    return min(event.began for trace in traces for event in trace.events)
+
+
+def _ended(traces: list[ProcessTrace]) -> float:
+    return max(event.began + event.seconds for trace in traces for event in trace.events)
+
+
 def _taking_part(ranks: list[list[ProcessTrace]]) -> tuple[list[list[ProcessTrace]], list[str]]:
-    """Return the ranks without those of launchers, which move no bytes or take no part in collective operations."""
+    """Return the ranks without launchers: processes that have the number of a rank, and hardly any of its bytes.
+
+    If there are collective operations, only the processes that take part in them are ranks.
+    """
     every = [[event for trace in of_rank for event in trace.events] for of_rank in ranks]
     takes_part = [any(_is_carried_out(one) and one.arguments["ranks"] > 1 for one in events) for events in every]
     if not any(takes_part):
-        takes_part = [any(one.name in ("read", "write", "copy") for one in events) for events in every]
+        moved = [sum(map(_moved_bytes, events)) for events in every]
+        most: dict[int, int] = {}
+        for of_rank, count in zip(ranks, moved, strict=True):
+            most[of_rank[0].rank] = max(most.get(of_rank[0].rank, 0), count)
+        takes_part = [
+            count == most[of_rank[0].rank] or count > LAUNCHER_PART * sum(moved)
+            for of_rank, count in zip(ranks, moved, strict=True)
+        ]
     found = [of_rank for of_rank, takes in zip(ranks, takes_part, strict=True) if takes]
     less = len(ranks) - len(found)
-    return found, [f"{NOT_REPLAYED}: {less} processes that have no part in the reads and writes"] if less else []
+    return found, [f"processes that are taken for launchers of the ranks, and are not replayed: {less}"] if less else []
 
 
-def _ended(trace: ProcessTrace) -> float:
-    return max(event.began + event.seconds for event in trace.events)
+def _moved_bytes(event: Event) -> int:
+    return int(event.arguments.get("read_bytes", 0)) + int(event.arguments.get("written_bytes", 0))
 
 
 class _Reader:
@@ -171,13 +196,12 @@ class _Reader:
             return self._left_out(event.name)
         if event.category == MPI_IO and event.name in ("read", "write") and "offset" not in args:
             return self._left_out(f"{event.name} of MPI-IO at places that the trace does not have")
-        moved = int(args.get("read_bytes", args.get("written_bytes", 0)))
         return Action(
             "write" if event.name == "copy" else event.name,
             "posix" if event.category == MPI_IO else event.category,
             self.files[self._paths[str(args["path"])]],
             int(args.get("offset", UNKNOWN)),
-            moved,
+            _moved_bytes(event),
             flags=int(args.get("flags", UNKNOWN)),
             seconds=event.seconds,
             began=event.began - self._began,

@@ -177,9 +177,17 @@ def stripes(asked: Asked) -> Study:
 
 def _checkpoint(ranks: int, method: str) -> Operation:
     """Return a 3-D checkpoint of 16 MiB a rank, as in the issue's example: blocks of the first two dimensions."""
-    side = 1 << ((ranks * 16_384 - 1).bit_length() // 2)
+    bits = (ranks * 16_384 - 1).bit_length()
     rules = (Block(), Block(), Whole())
-    return distributed((side, side, 128), "f8", rules, ranks=ranks, write=True, method=method, name="checkpoint")
+    return distributed(
+        (1 << bits // 2, 1 << (bits - bits // 2), 128),
+        "f8",
+        rules,
+        ranks=ranks,
+        write=True,
+        method=method,
+        name="checkpoint",
+    )
 
 
 def lattice(asked: Asked) -> Study:

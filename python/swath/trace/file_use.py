@@ -47,6 +47,8 @@ class FileUse:
         read_seconds: the time of the reads, of all ranks together.
         write_seconds: the time of the writes, of all ranks together.
         metadata_seconds: the time of all other calls.
+        slowest_read_seconds: the time of the reads of the rank with most of it; of counters of all ranks, the mean.
+        slowest_write_seconds: the same of the writes.
         sequential: the part of reads and writes that lie behind the previous one of the rank; NaN if it is not known.
         consecutive: the part that begins right behind the previous one.
         accesses: the accesses by direction, "read" and "write", if requests are known.
@@ -62,6 +64,8 @@ class FileUse:
     read_seconds: float
     write_seconds: float
     metadata_seconds: float
+    slowest_read_seconds: float
+    slowest_write_seconds: float
     sequential: float
     consecutive: float
     accesses: dict[str, Accesses]
@@ -123,10 +127,20 @@ def _file_use(log: Log, of: Rows, accesses: dict[str, Accesses]) -> FileUse:
         float(np.nansum(sums["read"]["seconds"])),
         float(np.nansum(sums["write"]["seconds"])),
         float(np.nansum(sums[""]["seconds"])),
+        _slowest(log, sums["read"]),
+        _slowest(log, sums["write"]),
         sequential,
         consecutive,
         accesses,
     )
+
+
+def _slowest(log: Log, of: Rows) -> float:
+    """Return the seconds of the rank with most of them. Those of all ranks together are spread evenly."""
+    seconds = np.nan_to_num(of["seconds"])
+    is_one = of["rank"] >= 0
+    own = np.bincount(of["rank"][is_one], seconds[is_one], minlength=1)
+    return float(own.max() + seconds[~is_one].sum() / max(log.ranks, 1))
 
 
 def _accesses(log: Log, rows: npt.NDArray[np.intp]) -> dict[str, Accesses]:
