@@ -226,7 +226,7 @@ Description CollectiveFile::add_on_first(FormatFile& file, const formats::NewArr
     return made;
   }
   if (made.type.in_byte_order(formats::kIsBigEndianHere) != array.type.in_byte_order(formats::kIsBigEndianHere)) {
-    if (before) changes_->undo(*before);
+    if (before) changes_->undo(before);
     fail_argument(made.format + " cannot store type " + array.type.words() + " as it is, only " + made.type.words() +
                   ": ask for that, or choose another format");
   }

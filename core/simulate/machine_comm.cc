@@ -168,8 +168,8 @@ std::vector<std::span<std::byte>> MachineComm::shared_windows(int64_t bytes) {
     allreduce({&agreed, 1}, [](auto, auto) {});  // all nodes have their windows
   }
   std::vector<std::span<std::byte>> windows(static_cast<size_t>(size()));
-  for (int i = 0; i < ranks_here_; ++i) {
-    windows[static_cast<size_t>(first_ + i)] = {here.windows[static_cast<size_t>(i)], static_cast<size_t>(bytes)};
+  for (size_t i = 0; i < static_cast<size_t>(ranks_here_); ++i) {
+    windows[static_cast<size_t>(first_) + i] = {here.windows[i], static_cast<size_t>(bytes)};
   }
   return windows;
 }

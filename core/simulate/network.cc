@@ -75,7 +75,7 @@ void Network::route_mesh(int from, int to) {
     const int64_t wanted = target / stride % extents_[d];
     for (int64_t here = place / stride % extents_[d]; here != wanted;) {
       const int64_t step = wanted > here ? 1 : -1;
-      route_.push_back(first_mesh_ + static_cast<int>(place * 2 * dimensions + 2 * d + (step > 0 ? 1 : 0)));
+      route_.push_back(first_mesh_ + static_cast<int>(place * 2 * dimensions + int64_t{2} * d + (step > 0 ? 1 : 0)));
       here += step;
       place += step * stride;
     }

@@ -53,7 +53,7 @@ TEST(Network, LeavesOfAFatTreeShareTheirLinksUpwards) {
 
 // Servers of a machine, and calls to them one after the other.
 struct Servers {
-  explicit Servers(const Machine& given) : machine(given) {}
+  explicit Servers(Machine given) : machine(std::move(given)) {}
   const Machine machine;
   Network network{machine};
   Fibers fibers{1};

@@ -12,8 +12,8 @@ constexpr double kSecondsMin = 1e-9;  // a curve's values are positive
 // Of so many ranks at once, each transferring at `alone` bytes per second where `together` is the limit of all.
 Curve slowdown(const Machine& machine, double alone, double together) {
   std::vector<Curve::Point> points;
-  for (double ranks = 1; ranks <= static_cast<double>(machine.nodes) * machine.ranks_per_node; ranks *= 2) {
-    points.push_back({ranks, std::max(1.0, ranks * alone / together)});
+  for (int64_t ranks = 1; ranks <= int64_t{machine.nodes} * machine.ranks_per_node; ranks *= 2) {
+    points.push_back({static_cast<double>(ranks), std::max(1.0, static_cast<double>(ranks) * alone / together)});
   }
   return Curve(std::move(points));
 }
@@ -43,7 +43,8 @@ Profile profile_of(const Machine& machine) {
   const double fixed = machine.software.call_overhead + 2 * machine.network.latency + machine.servers.request_overhead +
                        disk.request_seconds;
   std::vector<Curve::Point> points;
-  for (double bytes = 4096; bytes <= 256 << 20; bytes *= 4) {
+  for (int64_t count = 4096; count <= 256 << 20; count *= 4) {
+    const auto bytes = static_cast<double>(count);
     // A request is served by as many servers as it has stripes.
     const double stripes =
         std::clamp(bytes / static_cast<double>(machine.stripe.unit), 1.0, static_cast<double>(machine.stripe.count));

@@ -99,7 +99,10 @@ class Runner {
   }
 
   // Asking takes a time that grows with the heap.
-  int64_t heap_bytes_if_due() { return ++finished_ == 1 || finished_ == world_.ranks() ? heap_bytes() : 0; }
+  int64_t heap_bytes_if_due() {
+    ++finished_;
+    return finished_ == 1 || finished_ == world_.ranks() ? heap_bytes() : 0;
+  }
 
   std::unique_ptr<Array> open(const StoredArray& stored, const std::shared_ptr<Comm>& comm, int rank) {
     const auto file = std::make_shared<File>(stored.file->path(), [this, file = stored.file, rank] {

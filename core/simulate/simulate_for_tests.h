@@ -24,8 +24,8 @@ inline Machine small_machine(int nodes, int ranks_per_node, int servers = 2) {
 }
 
 // The array divided into blocks of its first dimensions.
-inline OperationCase blocks_of(Shape shape, std::vector<int64_t> grid, int ranks, Direction direction, Method method,
-                               DimensionRule::Kind kind = DimensionRule::Kind::kBlock) {
+inline OperationCase blocks_of(Shape shape, const std::vector<int64_t>& grid, int ranks, Direction direction,
+                               Method method, DimensionRule::Kind kind = DimensionRule::Kind::kBlock) {
   OperationCase made;
   std::vector<DimensionRule> rules;
   for (const int64_t places : grid) {

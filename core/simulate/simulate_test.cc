@@ -66,7 +66,8 @@ std::vector<ByteVector> memory_of_ranks(const OperationCase& given, int ranks) {
       bytes += part.count() * given.element_bytes;
     }
     ByteVector& mine = memory.emplace_back(static_cast<size_t>(bytes));
-    for (size_t i = 0; i < mine.size(); ++i) mine[i] = static_cast<std::byte>(31 * i + 7 * (rank + 1));
+    for (size_t i = 0; i < mine.size(); ++i)
+      mine[i] = static_cast<std::byte>(31 * i + size_t{7} * static_cast<size_t>(rank + 1));
   }
   return memory;
 }
@@ -111,7 +112,7 @@ Outcome run_simulated(const Machine& machine, const OperationCase& given, int ra
   if (data) file->data() = before;
   file->record = &outcome.requests;
   run_operations(
-      world, {given}, [&](const OperationCase&) { return file; },
+      world, {given}, [&](const OperationCase&) { return std::shared_ptr<SimulatedFile>(file); },
       [&](int, int rank, LocalMemory& local) {
         if (!data) return;
         local = packed_memory(given.access.decomposition, rank, given.element_bytes,

@@ -167,7 +167,7 @@ double Storage::disk_seconds(const Server& server) const {
 }
 
 // The server's stripes go to its disks in turn.
-double Storage::disks_done(Server& server, Direction direction, const ServerRequest& request, double ready) {
+double Storage::disks_done(Server& server, Direction direction, const ServerRequest& request, double ready) const {
   const auto disks = std::ssize(server.disks);
   double done = ready;
   DiskRequest part{.direction = direction};

@@ -99,7 +99,7 @@ class Storage {
   void arrive(const std::shared_ptr<InFlight>& flight, const ServerRequest& request, double time);
   void answer(InFlight& flight, const ServerRequest& request, double time);
   double disk_seconds(const Server& server) const;
-  double disks_done(Server& server, Direction direction, const ServerRequest& request, double ready);
+  double disks_done(Server& server, Direction direction, const ServerRequest& request, double ready) const;
   // Seconds until the node has the locks of all stripes that it writes.
   double take_locks(int node, std::span<const Extent> extents);
 

@@ -26,7 +26,7 @@
 namespace swath::trace {
 namespace {
 
-constexpr int64_t kVersion = 1;
+constexpr int64_t kVersion = 2;
 // The maximum number of lines that wait to be written. A thread that adds more waits.
 constexpr size_t kPendingMax = 16384;
 constexpr size_t kPendingToWake = 4096;

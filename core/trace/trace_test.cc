@@ -120,7 +120,7 @@ TEST_F(TraceTest, EventsAreLinesOfJsonInTheOrderInWhichTheyWereAdded) {
     EXPECT_EQ(events[at].at("args").at("text"), "\"" + std::to_string(at) + "\"\n\x01 \xEF\xBF\xBD ü");
   }
   EXPECT_EQ(lines[2].at("name"), "swath_trace");
-  EXPECT_EQ(lines[2].at("args").at("version"), 1);
+  EXPECT_EQ(lines[2].at("args").at("version"), 2);
   EXPECT_EQ(lines[3].at("name"), "swath_array");  // once
   EXPECT_EQ(lines[3].at("args").at("key"), "0000000000000011");
   EXPECT_EQ(lines.back().at("name"), "swath_trace_end");

@@ -76,7 +76,7 @@ class Simulated:
         busiest = max(self.values["servers"], key=lambda one: one["busy_seconds"], default=None)
         if busiest is not None and self.seconds > 0 and busiest["busy_seconds"] > 0.8 * self.seconds:
             busy, took = in_seconds(busiest["busy_seconds"]), in_seconds(self.seconds)
-            return f"the servers: the processor and the disks of the busiest one work {busy} together, in {took}"
+            return f"the servers: the busiest one works {busy} (its processor, and its disks on average) in {took}"
         phase, seconds = max(self.phases.items(), key=lambda one: one[1], default=("nothing", 0.0))
         part = 100 * seconds / self.seconds if self.seconds > 0 else 0
         return f"{phase}: ranks spend {part:.0f} % of the time in it"

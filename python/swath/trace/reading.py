@@ -15,7 +15,7 @@ from swath import _core
 from swath.errors import FormatError, NotFoundError, StoreError
 from swath.trace.lines import Lines
 
-VERSIONS = (1,)
+VERSIONS = (1, 2)
 """Versions of the format that this Swath reads."""
 SUFFIXES = (".pfw.gz", ".pfw")
 MICROSECONDS = 1e-6
