@@ -164,6 +164,10 @@ void MachineEngine::transfer_structured(Direction direction, const StructuredTra
     bytes += piece.bytes;
     move(direction, piece);
   }
+  if (pieces.empty()) return;
+  if (file_->record != nullptr) {
+    (*file_->record)[static_cast<size_t>(rank_)].push_back({direction, pieces.front().offset, bytes});
+  }
   const bool reading = direction == Direction::kRead;
   (reading ? counters.read_requests : counters.write_requests) += 1;
   (reading ? counters.read_bytes : counters.written_bytes) += bytes;

@@ -18,7 +18,8 @@
 
 namespace swath::simulate {
 
-// One request of a rank, as the engine cut it.
+// One request of a rank, as the engine cut it. A description of many ranges is one request: `offset` is that of its
+// first byte.
 struct RecordedRequest {
   Direction direction;
   int64_t offset;

@@ -41,6 +41,16 @@ class RecordingEngine final : public PosixEngine {
     record(direction, batch);
     PosixEngine::start(direction, batch);
   }
+  void transfer_structured(Direction direction, const StructuredTransfer& structured, Counters& counters) override {
+    if (!structured.as_described) return Engine::transfer_structured(direction, structured, counters);
+    RecordedRequest described{direction, -1, 0};
+    for_each_flat_batch(structured, [&](std::span<const Transfer> batch) {
+      if (described.offset < 0) described.offset = batch.front().offset;
+      for (const Transfer& piece : batch) described.bytes += piece.bytes;
+      PosixEngine::transfer(direction, batch, counters);
+    });
+    if (described.bytes > 0) requests_.push_back(described);
+  }
 
  private:
   void record(Direction direction, std::span<const Transfer> batch) {
@@ -170,6 +180,19 @@ TEST(Simulate, WritesHolesUnderLocksAsARealRunDoes) {
         Distribution({{DimensionRule::Kind::kBlock, 0}, {DimensionRule::Kind::kBlock, 0}}, {2, 2}), every_second, 4);
     given.access.tuning = {{"domain_bytes_min", 512}, {"sieve_bytes", 1024}, {"window_bytes", 1024}};
     expect_as_really(machine, given, 4);
+  }
+}
+
+TEST(Simulate, SendsTheDescriptionsOfARealRun) {
+  for (int ranks = 1; ranks <= 4; ++ranks) {
+    Machine machine = small_machine(1, ranks);
+    machine.servers.list = machine.servers.datatype = true;
+    const std::vector<int64_t> grid = ranks == 4 ? std::vector<int64_t>{2, 2} : std::vector<int64_t>{1, ranks};
+    for (const Direction direction : {Direction::kRead, Direction::kWrite}) {
+      for (const auto kind : {DimensionRule::Kind::kBlock, DimensionRule::Kind::kCyclic}) {
+        expect_as_really(machine, blocks_of({37, 41}, grid, ranks, direction, Method::kDatatype, kind), ranks);
+      }
+    }
   }
 }
 

@@ -150,7 +150,8 @@ class World {
 
   // The state of the communicator of all ranks, or of one of its duplicates.
   struct Communicator {
-    Communicator(int ranks, int nodes) : mailboxes(static_cast<size_t>(ranks)), nodes(static_cast<size_t>(nodes)) {}
+    Communicator(int rank_count, int node_count)
+        : mailboxes(static_cast<size_t>(rank_count)), nodes(static_cast<size_t>(node_count)) {}
     std::vector<Mailbox> mailboxes;
     std::vector<Node> nodes;
   };
