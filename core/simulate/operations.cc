@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/base64.h"
 #include "base/error.h"
 #include "simulate/simulate.h"
 
@@ -61,10 +62,34 @@ std::vector<int> order_of(const Json& json, size_t dimensions) {
   return dims;
 }
 
-OperationCase case_of(const Json& json, int ranks) {
+// An operation of a trace: exactly its bytes, by another method if one is given.
+OperationCase exact_case_of(const Json& json, int ranks) {
+  const auto bytes = from_base64(json.at("exact").get<std::string>());
+  if (!bytes) fail_member("exact", "the bytes of an operation in base 64");
+  const Operation operation = Operation::parse(*bytes);
+  const ArrayForm& array = operation.array();
+  if (array.layout() == nullptr) fail_member("exact", "an array that plans move: coded chunks cannot be simulated");
+  if (operation.decomposition().ranks() != ranks) {
+    fail_member("exact", "an operation of " + std::to_string(ranks) + " ranks, it is one of " +
+                             std::to_string(operation.decomposition().ranks()));
+  }
   OperationCase made;
-  made.name = json.value("name", "");
-  made.file = json.value("file", "data");
+  made.form = std::make_shared<const ArrayForm>(array);
+  made.shape = array.shape();
+  made.element_bytes = array.element_bytes();
+  made.access = {operation.direction(), operation.decomposition(), operation.method(), operation.tuning(),
+                 operation.inner()};
+  if (json.contains("method")) {
+    const MethodChoice choice = parse_choice(json["method"]);
+    made.access.method = choice.method;
+    made.access.inner = choice.inner;
+  }
+  made.file_bytes = json.value("file_bytes", int64_t{0});
+  return made;
+}
+
+OperationCase distributed_case_of(const Json& json, int ranks) {
+  OperationCase made;
   made.shape = json.at("shape").get<Shape>();
   made.element_bytes = json.at("element_bytes").get<int64_t>();
   made.order = order_of(json, made.shape.size());
@@ -77,6 +102,13 @@ OperationCase case_of(const Json& json, int ranks) {
   for (const auto& [name, value] : tuning.items()) {
     made.access.tuning.emplace_back(name, value.get<int64_t>());
   }
+  return made;
+}
+
+OperationCase case_of(const Json& json, int ranks) {
+  OperationCase made = json.contains("exact") ? exact_case_of(json, ranks) : distributed_case_of(json, ranks);
+  made.name = json.value("name", "");
+  made.file = json.value("file", "data");
   made.repeat = json.value("repeat", 1);
   made.gap_seconds = json.value("gap", 0.0);
   return made;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <tuple>
+#include <utility>
 
 #include "array/array.h"
 #include "base/error.h"
@@ -56,14 +56,19 @@ class Runner {
   }
 
  private:
+  static std::shared_ptr<const ArrayForm> form_of(const OperationCase& one) {
+    if (one.form != nullptr) return one.form;
+    const auto layout = std::make_shared<const Layout>(Layout::ordered(one.shape, one.element_bytes, 0, one.order));
+    return std::make_shared<const ArrayForm>(one.file, one.shape, one.element_bytes, layout);
+  }
+
   void prepare(const OperationCase& one, const FileOf& file_of) {
-    const auto key = std::tuple(one.file, one.shape, one.element_bytes, one.order);
-    const auto [found, is_new] = known_.try_emplace(key, static_cast<int>(arrays_.size()));
+    const auto form = form_of(one);
+    const auto [found, is_new] = known_.try_emplace({one.file, form->key()}, static_cast<int>(arrays_.size()));
     if (is_new) {
-      const auto layout = std::make_shared<const Layout>(Layout::ordered(one.shape, one.element_bytes, 0, one.order));
       auto& file = files_[one.file];
       if (file == nullptr) file = file_of(one);
-      arrays_.push_back({file, std::make_shared<const ArrayForm>(one.file, one.shape, one.element_bytes, layout)});
+      arrays_.push_back({file, form});
     }
     const StoredArray& array = arrays_[static_cast<size_t>(found->second)];
     Prepared made{&one, found->second, {}};
@@ -159,7 +164,7 @@ class Runner {
   World& world_;
   const MemoryOf& memory_of_;
   const std::shared_ptr<Learning> learning_;
-  std::map<std::tuple<std::string, Shape, int64_t, std::vector<int>>, int> known_;
+  std::map<std::pair<std::string, uint64_t>, int> known_;  // by file and form
   std::map<std::string, std::shared_ptr<SimulatedFile>> files_;
   std::vector<StoredArray> arrays_;
   std::vector<Prepared> prepared_;
@@ -304,7 +309,10 @@ std::string run(const Request& request) {
   const auto file_of = [&](const OperationCase& first) {
     const int64_t bytes = element_count(first.shape) * first.element_bytes;
     const bool exists = first.access.direction == Direction::kRead;
-    return std::make_shared<SimulatedFile>(world, first.file, exists ? bytes : 0);
+    return std::make_shared<SimulatedFile>(world, first.file,
+                                           first.file_bytes > 0 ? first.file_bytes
+                                           : exists             ? bytes
+                                                                : 0);
   };
   const auto memory_of = [&](int operation, int rank, LocalMemory& local) {
     if (!request.data) return;

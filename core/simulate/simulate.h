@@ -24,7 +24,9 @@ struct OperationCase {
   std::vector<int> order;  // dimensions, the slowest first
   Operation::Access access;
   int repeat = 1;
-  double gap_seconds = 0;  // of computing before it
+  double gap_seconds = 0;                           // of computing before it
+  std::shared_ptr<const ArrayForm> form = nullptr;  // of an operation of a trace; null: in `order`, from byte 0
+  int64_t file_bytes = 0;                           // of a file that exists; 0: it is read, or does not exist
 };
 
 // Parses the JSON of several operations of so many ranks. Throws Error{kArgument} that names the member.

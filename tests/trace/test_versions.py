@@ -55,7 +55,7 @@ def test_the_range_of_an_operation_is_unknown_in_version_1(tmp_path: Path) -> No
 
 def test_a_trace_of_version_1_is_characterised() -> None:
     found = characterise(read_log(str(OLD)))
-    assert {one.name: (one.calls, one.bytes) for one in found.operations} == {"open": (1, 0), "read": (2, 192 + 48)}
+    assert {one.name: (one.calls, one.bytes) for one in found.operations} == {"open": (1, 0), "read": (2, 192 + 88)}
 
 
 def test_a_later_version_is_refused_with_the_versions_that_are_read(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import Any
 
 from swath.base.units import in_seconds
@@ -10,9 +11,9 @@ from swath.commands import arguments, output
 from swath.errors import ArgumentError, StoreError
 from swath.simulation import machine as machines
 from swath.simulation.benchmarks import BENCHMARKS, operations_of
-from swath.simulation.from_trace import operations_of_trace
+from swath.simulation.from_trace import exact_operations, operations_of_trace
 from swath.simulation.machine import Machine
-from swath.simulation.operations import METHODS, Operation, distributed
+from swath.simulation.operations import METHODS, AnyOperation, Operation, distributed
 from swath.simulation.report import html_report
 from swath.simulation.result import Simulated
 from swath.simulation.simulate import simulate
@@ -101,7 +102,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _operations(options: argparse.Namespace, machine: Machine) -> tuple[list[Operation], int]:
+def _operations(options: argparse.Namespace, machine: Machine) -> tuple[Sequence[AnyOperation], int]:
     """Return the operations that the command line asks for, and the number of ranks."""
     given = [name for name in ("shape", "benchmark", "trace") if getattr(options, name) is not None]
     if len(given) != 1:
@@ -111,7 +112,12 @@ def _operations(options: argparse.Namespace, machine: Machine) -> tuple[list[Ope
     if ranks < 1:
         raise ArgumentError(f"--ranks {ranks}: expected at least 1")
     if options.trace is not None:
-        made = operations_of_trace(read_log(options.trace), options.method)
+        log = read_log(options.trace)
+        if log.tracer == "Swath":
+            exact, of_run = exact_operations(log, options.method)
+            if exact:
+                return exact, of_run
+        made = operations_of_trace(log, options.method)
         boxes = made[0].distribution
         assert isinstance(boxes, tuple)
         return made, len(boxes)
@@ -138,7 +144,7 @@ def _of_shape(options: argparse.Namespace, ranks: int) -> Operation:
     )
 
 
-def _compare(options: argparse.Namespace, machine: Machine, operations: list[Operation], ranks: int) -> int:
+def _compare(options: argparse.Namespace, machine: Machine, operations: Sequence[AnyOperation], ranks: int) -> int:
     """Simulate by several methods, and print them from the fastest to the slowest."""
     seed, noise = arguments.whole_number("--seed", options.seed), _part(options.noise)
     methods = [one.strip() for one in options.compare.split(",")]

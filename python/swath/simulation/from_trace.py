@@ -6,11 +6,67 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from swath import _core
 from swath.errors import ArgumentError
-from swath.simulation.operations import Box, Operation
+from swath.replay.traced import actions_of_traces
+from swath.simulation.operations import Box, ExactOperation, Operation
 from swath.trace.bursts import bursts
 from swath.trace.intervals import runs_of
 from swath.trace.log import Log, Requests
+from swath.trace.reading import read_trace
+
+
+def exact_operations(log: Log, method: str = "auto") -> tuple[list[ExactOperation], int]:
+    """Return the operations of Swath in a trace, in their order, and the number of ranks.
+
+    The time that rank 0 computed between two of them is the gap of the second. Other calls are left out.
+
+    Args:
+        log: the log of the run, which Swath has traced.
+        method: how all operations are carried out; "auto" for the methods of the program's calls.
+
+    Raises:
+        UnsupportedError: the operations are of other communicators than that of all ranks.
+        ArgumentError: single ranks made operations by themselves.
+    """
+    traced = actions_of_traces(read_trace(log.path))
+    made: list[ExactOperation] = []
+    known = [_core.Operation.parse(exact) for exact in traced.operations]
+    ends: dict[int, int] = {}
+    for one in (one for of_rank in traced.actions for one in of_rank if one.name == "operation"):
+        layout = known[one.operation].array.layout
+        if layout is not None:
+            ends[one.file] = max(ends.get(one.file, 0), layout.end)
+    ranks = max(1, len(traced.actions))
+    ended = None
+    for action in traced.actions[0] if traced.actions else []:
+        if action.name != "operation":
+            continue
+        operation = known[action.operation]
+        if operation.ranks != ranks:
+            raise ArgumentError(
+                f"{log.path}: ranks read or write {traced.files[action.file]} each by itself, {ranks} ranks: only "
+                "operations of all ranks are simulated"
+            )
+        made.append(
+            ExactOperation(
+                traced.operations[action.operation],
+                traced.files[action.file],
+                ends.get(action.file, 0),
+                _bytes_of(operation),
+                operation.direction == "write",
+                "" if method == "auto" else method,
+                0.0 if ended is None else max(0.0, action.began - ended),
+                f"{operation.direction} {traced.files[action.file]}",
+            )
+        )
+        ended = action.began + action.seconds
+    return made, ranks
+
+
+def _bytes_of(operation: _core.Operation) -> int:
+    shapes = (shape for rank in range(operation.ranks) for shape in operation.local_shapes(rank))
+    return operation.array.element_bytes * sum(int(np.prod(shape)) for shape in shapes)
 
 
 def operations_of_trace(log: Log, method: str = "auto") -> list[Operation]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -109,6 +110,53 @@ class Operation:
         else:
             made["boxes"] = [[[list(low), list(high)] for low, high in boxes] for boxes in self.distribution]
         return made
+
+
+@dataclass(frozen=True)
+class ExactOperation:
+    """An operation of Swath in a trace, as it was carried out: its array with the layout, distribution, and sizes.
+
+    Attributes:
+        exact: its bytes, as `swath._core.Operation.serialise` makes them.
+        file: the name of the file.
+        file_bytes: the bytes of the file.
+        bytes: the bytes that all ranks want.
+        write: whether it is a write.
+        method: how it is carried out; "" for the method of the program's call.
+        gap_seconds: how long each rank computed before it.
+        name: what it is called in reports.
+        repeat: how often it is carried out.
+    """
+
+    exact: bytes
+    file: str
+    file_bytes: int
+    bytes: int
+    write: bool
+    method: str = ""
+    gap_seconds: float = 0.0
+    name: str = ""
+    repeat: int = 1
+
+    def by(self, method: str) -> ExactOperation:
+        """Return the same operation by another method."""
+        return replace(self, method=method)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the operation in the form of the simulator."""
+        made: dict[str, Any] = {
+            "name": self.name,
+            "file": self.file,
+            "exact": base64.b64encode(self.exact).decode(),
+            "file_bytes": self.file_bytes,
+            "write": self.write,
+            "repeat": self.repeat,
+            "gap": self.gap_seconds,
+        }
+        return made | ({"method": self.method} if self.method else {})
+
+
+AnyOperation = Operation | ExactOperation
 
 
 def distributed(

@@ -8,7 +8,7 @@ from typing import Any
 
 from swath.base.units import in_bytes, in_seconds
 from swath.simulation.machine import Machine
-from swath.simulation.operations import Operation
+from swath.simulation.operations import AnyOperation
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Simulated:
     def __init__(
         self,
         machine: Machine,
-        operations: Sequence[Operation],
+        operations: Sequence[AnyOperation],
         ranks: int,
         seed: int,
         noise: float,
@@ -143,7 +143,7 @@ class Simulated:
         yield f"limited by {self.limit}"
 
 
-def _short(operation: Operation) -> dict[str, Any]:
+def _short(operation: AnyOperation) -> dict[str, Any]:
     """Return an operation without the boxes of its ranks, which may be millions."""
     made = operation.to_dict()
     if "boxes" in made:

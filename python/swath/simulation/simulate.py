@@ -11,12 +11,12 @@ from swath import _core
 from swath.errors import ArgumentError
 from swath.simulation import machine as machines
 from swath.simulation.machine import Machine
-from swath.simulation.operations import Operation
+from swath.simulation.operations import AnyOperation, ExactOperation, Operation
 from swath.simulation.result import Simulated
 
 
 def simulate(
-    operations: Operation | Sequence[Operation],
+    operations: AnyOperation | Sequence[AnyOperation],
     machine: Machine | str | os.PathLike[str],
     *,
     ranks: int,
@@ -43,7 +43,7 @@ def simulate(
         ArgumentError: an operation and the ranks do not match, or the machine is too small.
         NotFoundError: there is no such machine.
     """
-    given = [operations] if isinstance(operations, Operation) else list(operations)
+    given = [operations] if isinstance(operations, Operation | ExactOperation) else list(operations)
     if not given:
         raise ArgumentError("simulate: no operation is given")
     if ranks < 1:
