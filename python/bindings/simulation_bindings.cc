@@ -20,4 +20,8 @@ void bind_simulation(nb::module_& m) {
       },
       "machine"_a, "operations"_a, "ranks"_a, "seed"_a = 0, "noise"_a = 0.0, "data"_a = false,
       "Carries out operations (JSON) on a simulated machine (JSON). Returns what they took, as JSON.");
+  m.def(
+      "profile_of_machine",
+      [](const std::string& machine) { return swath::simulate::profile_of(swath::simulate::parse_machine(machine)); },
+      "machine"_a, "Return the profile of a machine (JSON): what its servers and its nodes cost a program.");
 }

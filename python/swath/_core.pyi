@@ -1334,3 +1334,8 @@ def simulate(machine: str, operations: str, ranks: int, seed: int = 0, noise: fl
     """
     Carries out operations (JSON) on a simulated machine (JSON). Returns what they took, as JSON.
     """
+
+def profile_of_machine(machine: str) -> Profile:
+    """
+    Return the profile of a machine (JSON): what its servers and its nodes cost a program.
+    """

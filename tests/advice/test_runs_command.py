@@ -69,6 +69,19 @@ def test_numbers_are_those_that_the_printed_commands_print(trace: Path, capsys: 
     assert file["slowest_read_seconds"] == pytest.approx(of_log)
 
 
+def test_the_prices_of_a_simulated_machine_are_printed_again(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = output(capsys, "advise", trace, "--machine", "paragon")
+    assert "prices: machine paragon" in text
+    commands = re.findall(r"^ +(swath advise --machine paragon --price .*)$", text, re.MULTILINE)
+    assert commands
+    for command in commands:
+        price = output(capsys, *shlex.split(command)[1:], "--json")
+        assert json.loads(price)["seconds"] > 0
+    slower = output(capsys, "advise", trace, "--machine", "ncube2", "--json")
+    faster = output(capsys, "advise", trace, "--machine", "site-2026", "--json")
+    assert json.loads(slower)["io_seconds"] > json.loads(faster)["io_seconds"]
+
+
 def test_measured_seconds_are_taken_from_the_log(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said = json.loads(output(capsys, "advise", trace, "--json"))
     assert said["seconds"] == pytest.approx(2.0)
@@ -108,7 +121,8 @@ def test_prices_are_printed_as_text_and_data(capsys: pytest.CaptureFixture[str])
         (("nothing-there",), "no such file or folder"),
         (("--price", "read", "--store", "no-such-folder"), "there is no such folder"),
         (("--price", "read", "--store", "disk:none"), "none"),
-        (("--price", "read", "--machine", "no-such-file"), "expected a file of `swath calibrate --json`"),
+        (("--price", "read", "--machine", "no-such-file.json"), "expected a file of `swath calibrate --json`"),
+        (("--price", "read", "--machine", "no-such-machine"), "no-such-machine"),
         (("--price", "read", "--machine", "a", "--store", "."), "leave one out"),
     ],
 )

@@ -36,6 +36,7 @@ examples:
   swath trace --into run7 mpiexec -n 4 ./program
   swath advise run7                        what would make it faster
   swath advise run7 --store disk:p690-scsi if the files were on that disk
+  swath advise run7 --machine paragon      if the program ran on that machine
   swath advise run7 --verify               replay each advice: does it hold?
   swath advise job.darshan --json          a log of Darshan, as data
   swath advise --price "write ranks=4 regions=4096 size=8 method=direct"
@@ -52,7 +53,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--store", metavar="FOLDER|disk:NAME", help="prices of this store; of a modelled disk, calls are priced, too"
     )
-    parser.add_argument("--machine", metavar="FILE", help="prices of a profile from `swath calibrate --json`")
+    parser.add_argument(
+        "--machine",
+        metavar="NAME|FILE",
+        help="prices of a machine of `swath simulate`, or of a profile from `swath calibrate --json` (FILE.json)",
+    )
     parser.add_argument(
         "--verify", action="store_true", help="replay the run with each advice, and print what it saves there"
     )

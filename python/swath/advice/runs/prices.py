@@ -54,12 +54,14 @@ class Prices:
         is_measured: whether a store was measured.
         is_elsewhere: whether the store is another one than that of the log: then calls are priced, not taken from the
             log.
+        machine: the words of the machine for `--machine`; "" if none is given.
     """
 
     profile: _core.Profile
     store: str = ""
     is_measured: bool = False
     is_elsewhere: bool = False
+    machine: str = ""
 
     @property
     def factor(self) -> float:
@@ -69,6 +71,8 @@ class Prices:
     @property
     def command(self) -> str:
         """Return the words of the command line that select these prices."""
+        if self.machine:
+            return f" --machine {self.machine}"
         return f" --store {self.store}" if self.store else ""
 
     @cached_property
