@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
+import yielding
 from application_programs import built, mpi_with_fortran
 from fortran_programs import fortran_prefix
 from installed_library import surroundings
-from yielding import preloaded
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 SWATH = Path(sysconfig.get_path("scripts"), "swath")
@@ -46,8 +46,9 @@ def of_application(name: str, folder: Path, **arguments: object) -> dict[str, An
     """The same of an application on 4 ranks."""
     mpi = mpi_with_fortran()
     given = [f"{key}={value}" for key, value in arguments.items()]
-    command = [*mpi.mpiexec, "-n", 4, *preloaded(), built(name, mpi), *given]
-    return advised(command, folder, surroundings(fortran_prefix(mpi)))
+    command = [*mpi.mpiexec, "-n", 4, built(name, mpi), *given]
+    waiting = {"LD_PRELOAD": library} if (library := yielding.library()) else {}  # `swath trace` adds its own
+    return advised(command, folder, surroundings(fortran_prefix(mpi), waiting))
 
 
 def titles(said: dict[str, Any]) -> list[str]:

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 from swath.advice.runs.advice import STREAMS, Estimate, Finding, Proposal, Question
 from swath.advice.runs.means import lines
+from swath.advice.runs.observed import Accesses
 from swath.advice.runs.prices import Saving
 from swath.advice.runs.rules.common import of_access, worth_a_look
+from swath.base.stream_settings import BURST_BYTES
 from swath.replay.changes import Streams
 
 STREAMS_MAX = 64
@@ -15,12 +17,18 @@ LARGE_REQUEST = 64 << 10
 """The measured slowdown is that of large requests."""
 
 
+def _has_streams(one: Accesses) -> bool:
+    """Return whether ranks transfer more than one burst: less gets one token, and does not wait (docs/streams.md)."""
+    of_a_phase = one.bytes / max(1, one.ranks) / max(1, one.phases)
+    return one.request_bytes >= LARGE_REQUEST and of_a_phase >= BURST_BYTES
+
+
 def findings(question: Question) -> Iterator[Finding]:
     """Yield a number of streams, where the profile of the store says that fewer are faster."""
     prices = question.prices
     if not prices.is_measured or not prices.numbers["device.read"]:
         return
-    large = [one for one in worth_a_look(question) if one.request_bytes >= LARGE_REQUEST and not question.cached(one)]
+    large = [one for one in worth_a_look(question) if _has_streams(one) and not question.cached(one)]
     for one in large:
         ranks = {rank for other in large if other.way == one.way for rank in other.seconds}
         if len(ranks) < 2:
