@@ -2,6 +2,9 @@
 
 #include <cxxabi.h>
 #include <sys/mman.h>
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#endif
 
 #include <algorithm>
 #include <cerrno>
@@ -32,7 +35,13 @@ Fibers::Fibers(int count, size_t stack_bytes) : stack_bytes_(stack_bytes), fiber
   }
 }
 
-Fibers::~Fibers() { munmap(stacks_, stacks_bytes_); }
+Fibers::~Fibers() {
+#if defined(__SANITIZE_ADDRESS__)
+  // AddressSanitizer marks parts of stacks, and would take later memory at these addresses for them.
+  __asan_unpoison_memory_region(stacks_, stacks_bytes_);
+#endif
+  munmap(stacks_, stacks_bytes_);
+}
 
 void Fibers::run(const std::function<void(int)>& body) {
   body_ = &body;
