@@ -28,7 +28,7 @@ LINES: dict[tuple[str, str], dict[str, str]] = {
     ("layout", "new"): {
         "Python": "swath.create(FILE, shape, dtype, order=ORDER), or chunks=…: `swath layout` finds them",
         "C": "swath_create with the order or chunks that `swath layout` finds",
-        "Fortran": "call file%create_one(…) with the order or chunks that `swath layout` finds",
+        "Fortran": "call file%create_one(…, chunks=…) with the chunks that `swath layout` finds",
     },
     ("layout", "copy"): {
         "Python": "swath.copy(FILE, COPY, order=ORDER), then open COPY",
@@ -54,14 +54,14 @@ LINES: dict[tuple[str, str], dict[str, str]] = {
         "MPI": "one MPI_File_read_at for all bytes that follow each other",
     },
     ("prefetch", "read"): {
-        "Python": "for values in swath.iterate(a, …): reads the next part while the loop computes",
-        "C": "swath_start_read of the next part, compute, swath_wait; or posix_fadvise(…, POSIX_FADV_WILLNEED)",
+        "Python": "for values in a.iterate(): …, which reads the next part while the loop computes",
+        "C": "swath_read_async of the next part, compute, swath_wait; or posix_fadvise(…, POSIX_FADV_WILLNEED)",
         "Fortran": "read the next part asynchronously (asynchronous='yes') and wait before it is used",
         "MPI": "MPI_File_iread_at of the next part, compute, MPI_Wait",
     },
     ("write-behind", "write"): {
-        "Python": "a.start_write(values, …), compute, then wait()",
-        "C": "swath_start_write, compute, swath_wait",
+        "Python": "writing = a.write_async(values, …); compute; writing.result()",
+        "C": "swath_write_async, compute, swath_wait",
         "Fortran": "write asynchronously (asynchronous='yes') and wait before the buffer is used again",
         "MPI": "MPI_File_iwrite_at, compute, MPI_Wait",
     },
@@ -108,7 +108,7 @@ LINES: dict[tuple[str, str], dict[str, str]] = {
         "MPI": "MPI_File_sync once, after the last write",
     },
     ("fewer calls", ""): {
-        "Python": 'keep files open, and combine small files: swath.open_file(FILE, "w") with an array for each',
+        "Python": 'keep files open, and combine small files: swath.create_file(FILE) with an array for each',
         "C": "keep files open, use pread instead of lseek and read, and combine small files into one",
         "Fortran": "keep units open, and combine small files into one",
     },
