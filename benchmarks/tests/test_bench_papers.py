@@ -13,10 +13,12 @@ from swath_bench.papers.cells import data
 from swath_bench.papers.summary import spearman, summarise
 
 
-def cell(setting: str, variant: str, theirs: float, ours: float | None, *, is_place: bool = False) -> dict[str, object]:
+def cell(
+    setting: str, variant: str, theirs: float, ours: float | None, *, is_position: bool = False
+) -> dict[str, object]:
     return {
         "paper": "p", "table": "t", "setting": setting, "variant": variant, "theirs": theirs, "ours": ours,
-        "is_place": is_place, "unit": "s", "left_out": None if ours is not None else "many requests",
+        "is_position": is_position, "unit": "s", "left_out": None if ours is not None else "many requests",
     }  # fmt: skip
 
 
@@ -46,7 +48,7 @@ def test_pairs_of_one_setting_are_compared_where_the_paper_has_an_order() -> Non
 
 
 def test_places_have_an_order_but_no_factor() -> None:
-    cells = [cell("a", "one", 1.0, 10.0, is_place=True), cell("a", "two", 2.0, 5.0, is_place=True)]
+    cells = [cell("a", "one", 1.0, 10.0, is_position=True), cell("a", "two", 2.0, 5.0, is_position=True)]
     (table,) = summarise({"cells": cells})["tables"]
     assert (table["right"], table["pairs"], table["factor_ours"]) == (0, 1, None)
 

@@ -1,4 +1,4 @@
-// The number of this process' operations in the background, so that nobody asks each of a thousand arrays.
+// The number of this process' operations in the background: a file of thousands of arrays need not check each one.
 #pragma once
 
 namespace swath {

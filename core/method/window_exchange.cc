@@ -133,7 +133,7 @@ std::byte* WindowExchange::shared_with(int rank, int64_t round) {
   return shared_[static_cast<size_t>(place)].data() + round % kSlots * capacity_;
 }
 
-int64_t WindowExchange::place_in_stage(ExchangeSide& side, const Window& window, int rank) const {
+int64_t WindowExchange::offset_in_stage(ExchangeSide& side, const Window& window, int rank) const {
   int64_t place = 0;
   for (const int lower : ranks_here_) {
     if (lower < rank) place += side.kept(lower).bytes_in(window.begin, window.limit);
@@ -163,7 +163,7 @@ void WindowExchange::put(ExchangeSide& side, const RoundWindows& windows, int64_
     if (target == nullptr) continue;
     int64_t moved = 0;
     if (staged_) {
-      moved = pack_from_memory(side, window, target + place_in_stage(side, window, comm_.rank()));
+      moved = pack_from_memory(side, window, target + offset_in_stage(side, window, comm_.rank()));
     } else {
       side.mine.visit(window.begin, window.limit, [&](const Slice& slice) {
         const std::byte* memory = side.memory.addresses[slice.part];
@@ -304,7 +304,7 @@ void WindowExchange::take(ExchangeSide& side, const RoundWindows& windows, int64
       const bool has_packet = next_packet < packets_from_.size() && packets_from_[next_packet].peer == aggregator;
       if (has_packet) moved = unpack_to_memory(side, window, packets_from_[next_packet++].data.data());
     } else if (staged_) {
-      moved = unpack_to_memory(side, window, source + place_in_stage(side, window, comm_.rank()));
+      moved = unpack_to_memory(side, window, source + offset_in_stage(side, window, comm_.rank()));
     } else {
       side.mine.visit(window.begin, window.limit, [&](const Slice& slice) {
         std::byte* memory = side.memory.addresses[slice.part];

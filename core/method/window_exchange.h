@@ -94,7 +94,7 @@ class WindowExchange {
   std::byte* shared_with(int rank, int64_t round);
   bool shares_with(int rank) const;
   // The offset of the packed elements of `rank` in the stage of an aggregator of its node: after those of lower ranks.
-  int64_t place_in_stage(ExchangeSide& side, const Window& window, int rank) const;
+  int64_t offset_in_stage(ExchangeSide& side, const Window& window, int rank) const;
   // Calls visit(rank, access, bytes) for every rank with elements in the window whose elements come packed, by a
   // message.
   template <typename Visit>

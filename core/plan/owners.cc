@@ -50,15 +50,16 @@ IndexRange positions_in(const DimensionSelection& selected, const IndexRange& in
   return {ceil_div(std::max<int64_t>(low, 0), std::abs(step)), std::min(high / std::abs(step) + 1, count)};
 }
 
-// The places of one dimension of the grid that own one of the positions.
-std::vector<int64_t> places_of(const DimensionRule& rule, int64_t count, int64_t places, const IndexRange& positions) {
+// The coordinates along one dimension of the grid that own one of the positions.
+std::vector<int64_t> coordinates_of(const DimensionRule& rule, int64_t count, int64_t extent,
+                                    const IndexRange& positions) {
   if (positions.begin >= positions.end) return {};
   if (rule.kind == DimensionRule::Kind::kWhole) return {0};
-  const int64_t block = rule.size > 0 ? rule.size : ceil_div(count, places);
+  const int64_t block = rule.size > 0 ? rule.size : ceil_div(count, extent);
   const int64_t first = positions.begin / block;
   const int64_t blocks = (positions.end - 1) / block - first + 1;
   std::vector<int64_t> found;
-  for (int64_t i = 0; i < std::min(blocks, places); ++i) found.push_back((first + i) % places);
+  for (int64_t i = 0; i < std::min(blocks, extent); ++i) found.push_back((first + i) % extent);
   return found;
 }
 
@@ -72,24 +73,25 @@ std::vector<int> owners_in(const Layout& layout, const Decomposition& decomposit
     return all;
   }
   const std::vector<IndexRange> box = box_of(layout.panel(0), begin, end);
-  std::vector<int64_t> found{0};  // places of the grid, in C order of the dimensions so far
+  std::vector<int64_t> found{0};  // positions in the grid, in C order of the dimensions so far
   size_t divided = 0;             // a dimension of the selected array
   for (size_t d = 0; d < box.size(); ++d) {
     const DimensionSelection& selected = decomposition.selection()[d];
     if (selected.dropped) continue;
-    const int64_t places = distribution->grid()[divided];
-    const auto here = places_of(distribution->rules()[divided], selected.count, places, positions_in(selected, box[d]));
+    const int64_t extent = distribution->grid()[divided];
+    const auto here =
+        coordinates_of(distribution->rules()[divided], selected.count, extent, positions_in(selected, box[d]));
     std::vector<int64_t> further;
-    for (const int64_t place : found) {
-      for (const int64_t one : here) further.push_back(place * places + one);
+    for (const int64_t coordinate : found) {
+      for (const int64_t one : here) further.push_back(coordinate * extent + one);
     }
     found.swap(further);
     ++divided;
   }
   const std::vector<int>& ranks = distribution->ranks();
   std::vector<int> owners;
-  for (const int64_t place : found) {
-    owners.push_back(ranks.empty() ? static_cast<int>(place) : ranks[static_cast<size_t>(place)]);
+  for (const int64_t coordinate : found) {
+    owners.push_back(ranks.empty() ? static_cast<int>(coordinate) : ranks[static_cast<size_t>(coordinate)]);
   }
   std::sort(owners.begin(), owners.end());
   return owners;

@@ -75,15 +75,15 @@ void Fibers::enter() {
 }
 
 void Fibers::at(double time, Event event) {
-  size_t place = events_.size();
+  size_t index = events_.size();
   if (free_events_.empty()) {
     events_.push_back(std::move(event));
   } else {
-    place = free_events_.back();
+    index = free_events_.back();
     free_events_.pop_back();
-    events_[place] = std::move(event);
+    events_[index] = std::move(event);
   }
-  ready_.push({.time = time, .number = next_event_++, .event = place});
+  ready_.push({.time = time, .number = next_event_++, .event = index});
 }
 
 void Fibers::run_next() {

@@ -67,7 +67,7 @@ class Fibers {
     double time = 0;
     int fiber = -1;      // -1: an event
     int64_t number = 0;  // of the event
-    size_t event = 0;    // its place
+    size_t event = 0;    // its index
     bool operator>(const Ready& other) const {
       if (time != other.time) return time > other.time;
       return fiber != other.fiber ? fiber > other.fiber : number > other.number;
@@ -87,7 +87,7 @@ class Fibers {
   std::vector<Fiber> fibers_;
   std::priority_queue<Ready, std::vector<Ready>, std::greater<>> ready_;
   std::vector<Event> events_;
-  std::vector<size_t> free_events_;  // places
+  std::vector<size_t> free_events_;  // indices
   const std::function<void(int)>* body_ = nullptr;
   Fiber main_;
   int running_ = -1;

@@ -105,9 +105,9 @@ void MachineComm::meet_on_node(const OnLast& on_last) {
 void MachineComm::node_arrive() {
   if (must_wait_) node_wait();
   World::Node& here = node();
-  const auto place = static_cast<size_t>(barriers_++ - here.first_barrier);
-  if (place == here.barriers.size()) here.barriers.emplace_back();
-  World::Barrier& barrier = here.barriers[place];
+  const auto index = static_cast<size_t>(barriers_++ - here.first_barrier);
+  if (index == here.barriers.size()) here.barriers.emplace_back();
+  World::Barrier& barrier = here.barriers[index];
   barrier.time = std::max(barrier.time, world_.fibers().now());
   must_wait_ = true;
   if (++barrier.arrived < ranks_here_) return;
@@ -217,20 +217,20 @@ void MachineComm::broadcast(std::span<std::byte> data, int root) {
   const int root_node = world_.node_of(root);
   const int mine = world_.node_of(rank_);
   const int speaker = mine == root_node ? root : first_;
-  const auto speaker_of = [&](int place) {
-    const int node = (place + root_node) % nodes;
+  const auto leader_of = [&](int position) {
+    const int node = (position + root_node) % nodes;
     return node == root_node ? root : world_.first_of(node);
   };
   if (rank_ == speaker) {
-    const int place = (mine - root_node + nodes) % nodes;
+    const int position = (mine - root_node + nodes) % nodes;
     int reach = 1;
     while (reach < nodes) reach *= 2;
     for (int step = reach / 2; step >= 1; step /= 2) {
-      if (place % (2 * step) == 0 && place + step < nodes) {
-        send(speaker_of(place + step), data);
+      if (position % (2 * step) == 0 && position + step < nodes) {
+        send(leader_of(position + step), data);
         world_.use(rank_).agreement_messages += 1;
-      } else if (place % (2 * step) == step) {
-        receive(speaker_of(place - step), data);
+      } else if (position % (2 * step) == step) {
+        receive(leader_of(position - step), data);
       }
     }
   }

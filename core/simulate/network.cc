@@ -10,10 +10,10 @@ namespace {
 
 constexpr int64_t kPacketBytes = 256;
 
-int64_t places_of(const std::vector<int64_t>& extents) {
-  int64_t places = 1;
-  for (const int64_t extent : extents) places *= extent;
-  return places;
+int64_t position_count(const std::vector<int64_t>& extents) {
+  int64_t positions = 1;
+  for (const int64_t extent : extents) positions *= extent;
+  return positions;
 }
 
 }  // namespace
@@ -35,12 +35,12 @@ Network::Network(const Machine& machine) : machine_(machine), nodes_(machine.nod
   if (given.backbone_bandwidth > 0) backbone_ = add("backbone", given.backbone_bandwidth);
   if (given.kind == NetworkKind::kMesh) extents_ = given.dimensions;
   if (given.kind == NetworkKind::kHypercube) {
-    while (places_of(extents_) < nodes_) extents_.push_back(2);
+    while (position_count(extents_) < nodes_) extents_.push_back(2);
   }
   if (!extents_.empty()) {
     first_mesh_ = static_cast<int>(links_.size());
-    // One link in each direction of each dimension, of each place.
-    for (int64_t i = 0; i < places_of(extents_) * 2 * std::ssize(extents_); ++i) add("mesh", given.link_bandwidth);
+    // One link in each direction of each dimension, of each position.
+    for (int64_t i = 0; i < position_count(extents_) * 2 * std::ssize(extents_); ++i) add("mesh", given.link_bandwidth);
   }
   if (given.kind == NetworkKind::kFatTree) {
     const int64_t leaves = ceil_div(int64_t{endpoints}, given.dimensions[0]);
@@ -57,27 +57,28 @@ int Network::add(const char* kind, double bandwidth) {
   return static_cast<int>(links_.size()) - 1;
 }
 
-// Servers take the places after the nodes; if there are too few places, they stand beside nodes, evenly spread.
-int64_t Network::place_of(int endpoint) const {
-  const int64_t places = places_of(extents_);
+// Servers have the positions after those of the nodes. If there are too few, they share positions of nodes, evenly
+// spread.
+int64_t Network::position_of(int endpoint) const {
+  const int64_t positions = position_count(extents_);
   if (!is_server(endpoint)) return endpoint;
-  if (nodes_ + machine_.servers.count <= places) return endpoint;
+  if (nodes_ + machine_.servers.count <= positions) return endpoint;
   return int64_t{endpoint - nodes_} * nodes_ / machine_.servers.count;
 }
 
 // Dimension by dimension, as the meshes of the papers do.
 void Network::route_mesh(int from, int to) {
-  int64_t place = place_of(from);
-  const int64_t target = place_of(to);
+  int64_t position = position_of(from);
+  const int64_t target = position_of(to);
   const auto dimensions = static_cast<int>(extents_.size());
   int64_t stride = 1;
   for (int d = dimensions - 1; d >= 0; --d) {
     const int64_t wanted = target / stride % extents_[d];
-    for (int64_t here = place / stride % extents_[d]; here != wanted;) {
+    for (int64_t here = position / stride % extents_[d]; here != wanted;) {
       const int64_t step = wanted > here ? 1 : -1;
-      route_.push_back(first_mesh_ + static_cast<int>(place * 2 * dimensions + int64_t{2} * d + (step > 0 ? 1 : 0)));
+      route_.push_back(first_mesh_ + static_cast<int>(position * 2 * dimensions + int64_t{2} * d + (step > 0 ? 1 : 0)));
       here += step;
-      place += step * stride;
+      position += step * stride;
     }
     stride *= extents_[d];
   }

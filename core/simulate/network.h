@@ -52,8 +52,8 @@ class Network {
   int add(const char* kind, double bandwidth);
   void route(int from, int to);
   void route_mesh(int from, int to);
-  // The place of an endpoint in the mesh or hypercube.
-  int64_t place_of(int endpoint) const;
+  // The position of an endpoint in the mesh or hypercube.
+  int64_t position_of(int endpoint) const;
   bool is_server(int endpoint) const { return endpoint >= nodes_; }
 
   const Machine machine_;

@@ -28,9 +28,9 @@ inline OperationCase blocks_of(Shape shape, const std::vector<int64_t>& grid, in
                                Method method, DimensionRule::Kind kind = DimensionRule::Kind::kBlock) {
   OperationCase made;
   std::vector<DimensionRule> rules;
-  for (const int64_t places : grid) {
+  for (const int64_t parts : grid) {
     const bool is_cyclic = kind == DimensionRule::Kind::kCyclic;
-    rules.push_back(places == 1 ? DimensionRule{} : DimensionRule{kind, is_cyclic ? 3 : 0});
+    rules.push_back(parts == 1 ? DimensionRule{} : DimensionRule{kind, is_cyclic ? 3 : 0});
   }
   made.order = c_order(shape.size());
   made.access.direction = direction;

@@ -23,10 +23,10 @@ std::byte* map_memory(size_t bytes, int protection) {
 }
 
 int checked_ranks(const Machine& machine, int ranks) {
-  const int64_t places = int64_t{machine.nodes} * machine.ranks_per_node;
-  if (ranks < 1 || ranks > places) {
+  const int64_t rank_count = int64_t{machine.nodes} * machine.ranks_per_node;
+  if (ranks < 1 || ranks > rank_count) {
     fail_argument("simulate: " + std::to_string(ranks) + " ranks on machine " + machine.name + "; expected 1 to " +
-                  std::to_string(places) + ", on " + std::to_string(machine.nodes) + " nodes of " +
+                  std::to_string(rank_count) + ", on " + std::to_string(machine.nodes) + " nodes of " +
                   std::to_string(machine.ranks_per_node) + " ranks");
   }
   return ranks;
@@ -95,10 +95,10 @@ void World::let_earlier_run() {
 }
 
 void World::count_time(int rank) {
-  const auto place = static_cast<size_t>(rank);
-  uses_[place].seconds[static_cast<size_t>(phases_[place])] += fibers_.now() - marks_[place];
-  if (fibers_.now() > marks_[place]) timelines_.add(static_cast<int>(phases_[place]), marks_[place], fibers_.now());
-  marks_[place] = fibers_.now();
+  const auto index = static_cast<size_t>(rank);
+  uses_[index].seconds[static_cast<size_t>(phases_[index])] += fibers_.now() - marks_[index];
+  if (fibers_.now() > marks_[index]) timelines_.add(static_cast<int>(phases_[index]), marks_[index], fibers_.now());
+  marks_[index] = fibers_.now();
 }
 
 World::InPhase::InPhase(World& world, Phase phase)

@@ -145,7 +145,7 @@ def test_mpi_io_is_replayed_by_the_file_calls_below_it() -> None:
         ("write", "posix", 0, 10),
         ("read", "posix", 7, 20),
     ]
-    assert any("places that the trace does not have (1 times)" in note for note in found.notes)
+    assert any("offsets that the trace does not have (1 times)" in note for note in found.notes)
 
 
 def test_an_empty_log_is_refused(tmp_path: Path) -> None:

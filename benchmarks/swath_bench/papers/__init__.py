@@ -98,6 +98,6 @@ def show(console: Console, result: dict[str, Any]) -> None:
 def _row(cell: dict[str, Any]) -> tuple[str, ...]:
     if cell["ours"] is None:
         return cell["setting"], cell["variant"], f"{cell['theirs']:g}", "-", cell["left_out"]
-    theirs = f"place {cell['theirs']:g}" if cell["is_place"] else f"{cell['theirs']:.4g} {cell['unit']}"
-    ratio = "" if cell["is_place"] or cell["unit"] == throttling.RELATIVE else f"{cell['ours'] / cell['theirs']:.2f}"
+    theirs = f"number {cell['theirs']:g}" if cell["is_position"] else f"{cell['theirs']:.4g} {cell['unit']}"
+    ratio = "" if cell["is_position"] or cell["unit"] == throttling.RELATIVE else f"{cell['ours'] / cell['theirs']:.2f}"
     return cell["setting"], cell["variant"], theirs, f"{cell['ours']:.4g} {cell['unit']}", ratio

@@ -33,8 +33,8 @@ def cells(options: Any) -> Iterator[Cell]:
     yield from _cluster(said["cluster"], options.seed)
 
 
-def _place(one: dict[str, Any], setting: str, variant: str, place: int, simulated: Callable[[], float]) -> Cell:
-    return Cell(PAPER, one["figure"], setting, variant, float(place), simulated, is_place=True, said=one["said"])
+def _in_order(one: dict[str, Any], setting: str, variant: str, position: int, simulated: Callable[[], float]) -> Cell:
+    return Cell(PAPER, one["figure"], setting, variant, float(position), simulated, is_position=True, said=one["said"])
 
 
 def _scf_1_1(one: dict[str, Any], seed: int) -> Iterator[Cell]:
@@ -45,7 +45,7 @@ def _scf_1_1(one: dict[str, Any], seed: int) -> Iterator[Cell]:
             ("unoptimised, 64 I/O nodes", 64, FORTRAN_SECONDS, not optimised_wins),
         ):
             run = functools.partial(_scf_seconds, ranks, servers, more, seed)
-            yield _place(one, f"SCF 1.1, {ranks} processors", name, 1 if wins else 2, run)
+            yield _in_order(one, f"SCF 1.1, {ranks} processors", name, 1 if wins else 2, run)
 
 
 def _scf_seconds(ranks: int, servers: int, more: float, seed: int) -> float:
@@ -70,13 +70,13 @@ def _balanced_seconds(ranks: int, share: int, seed: int) -> float:
 
 def _fft(one: dict[str, Any], seed: int) -> Iterator[Cell]:
     for ranks in one["ranks"]:
-        for name, servers, optimised, place in (
+        for name, servers, optimised, position in (
             ("layouts that suit, 2 I/O nodes", 2, True, 1),
             ("both column-major, 4 I/O nodes", 4, False, 2),
             ("both column-major, 2 I/O nodes", 2, False, 3),
         ):
             run = functools.partial(_transpose_seconds, ranks, servers, optimised, seed)
-            yield _place(one, f"FFT, {ranks} processors", name, place, run)
+            yield _in_order(one, f"FFT, {ranks} processors", name, position, run)
 
 
 def _transpose_seconds(ranks: int, servers: int, optimised: bool, seed: int) -> float:
@@ -120,9 +120,9 @@ def _transpose(ranks: int, optimised: bool) -> list[Operation]:
 def _btio(one: dict[str, Any], seed: int) -> Iterator[Cell]:
     megabytes = 40 * one["points"] ** 3 / 1e6
     for ranks in one["ranks"]:
-        for name, method, place in (("two-phase", "two-phase", 1), ("a request a run", "direct", 2)):
+        for name, method, position in (("two-phase", "two-phase", 1), ("a request a run", "direct", 2)):
             run = functools.partial(_btio_seconds, ranks, method, one["points"], "sp2", seed)
-            yield _place(one, f"BTIO class A, {ranks} processors", name, place, run)
+            yield _in_order(one, f"BTIO class A, {ranks} processors", name, position, run)
     for rate, method in ((one["original"], "direct"), (one["optimised"], "two-phase")):
         middle = (rate[0] + rate[1]) / 2
         run = functools.partial(_btio_seconds, 16, method, one["points"], "sp2", seed)
@@ -137,12 +137,12 @@ def _btio_seconds(ranks: int, method: str, points: int, machine: str, seed: int)
 
 def _ast(one: dict[str, Any], seed: int) -> Iterator[Cell]:
     for ranks in one["ranks"]:
-        for name, servers, method, place in (
+        for name, servers, method, position in (
             ("two-phase, 16 I/O nodes", 16, "two-phase", 1),
             ("small requests, 64 I/O nodes", 64, "direct", 2),
         ):
             run = functools.partial(_ast_seconds, ranks, servers, method, one["extent"], seed)
-            yield _place(one, f"AST, {ranks} processors", name, place, run)
+            yield _in_order(one, f"AST, {ranks} processors", name, position, run)
 
 
 def _ast_seconds(*what: Any) -> float:
@@ -154,9 +154,9 @@ def _ast_seconds(*what: Any) -> float:
 
 def _cluster(one: dict[str, Any], seed: int) -> Iterator[Cell]:
     for ranks in one["ranks"]:
-        for name, machine, place in (("Linux cluster", "linux-cluster-2002", 1), ("SP-2", "sp2", 2)):
+        for name, machine, position in (("Linux cluster", "linux-cluster-2002", 1), ("SP-2", "sp2", 2)):
             run = functools.partial(_remaining_part, ranks, one["points"], machine, seed)
-            yield _place(one, f"BTIO, {ranks} processors, time left by two-phase", name, place, run)
+            yield _in_order(one, f"BTIO, {ranks} processors, time left by two-phase", name, position, run)
 
 
 def _remaining_part(ranks: int, points: int, machine: str, seed: int) -> float:

@@ -20,11 +20,11 @@ class Cell:
         table: which table or figure.
         setting: what all methods that are compared have in common: sizes, processors.
         variant: the method, or the distribution with its method.
-        theirs: the paper's number; or the place in the paper's order, 1 is the fastest.
+        theirs: the paper's number; or the position in the paper's order, 1 is the fastest.
         simulated: returns our number.
         unit: the unit of both numbers.
         requests: how many requests programs make, about.
-        is_place: whether `theirs` is a place in an order.
+        is_position: whether `theirs` is a position in an order.
         said: the sentence of the paper, where it has no number.
         groups: cells with a common group are compared with each other; none: those of one setting.
     """
@@ -37,7 +37,7 @@ class Cell:
     simulated: Callable[[], float]
     unit: str = "s"
     requests: int = 0
-    is_place: bool = False
+    is_position: bool = False
     said: str = ""
     groups: tuple[str, ...] = ()
 

@@ -23,9 +23,9 @@ def cells(options: Any) -> Iterator[Cell]:
     for one in said["cells"]:
         varied, values = next((VARIED[key], one[key]) for key in VARIED if key in one)
         for value in values:
-            for place, method in enumerate(one["order"], 1):
+            for position, method in enumerate(one["order"], 1):
                 sizes = {varied: value, "file_spaced": one.get("file_spaced", True)}
-                yield _cell(options, one, f"{varied} {value:,}", (sizes, method), float(place), is_place=True)
+                yield _cell(options, one, f"{varied} {value:,}", (sizes, method), float(position), is_position=True)
     for one in said["factors"]:
         for method, factor in ((one["slower"], one["factor"]), (one["faster"], 1.0)):
             yield _cell(options, one, "factor", (one["cell"], method), factor)
@@ -41,11 +41,11 @@ def _cell(
     what: tuple[dict[str, Any], str],
     theirs: float,
     *,
-    is_place: bool = False,
+    is_position: bool = False,
 ) -> Cell:
     sizes, method = what
     count = sizes.get("count", 4096)
-    words = method if is_place else f"{method}, {', '.join(f'{key} {value}' for key, value in sizes.items())}"
+    words = method if is_position else f"{method}, {', '.join(f'{key} {value}' for key, value in sizes.items())}"
     regions = RANKS * count * PER_SPACED_REGION[method] if sizes.get("file_spaced", True) else 0
     return Cell(
         PAPER,
@@ -54,9 +54,9 @@ def _cell(
         words,
         theirs,
         functools.partial(_seconds, sizes, method, options.seed, bool(one.get("per_byte"))),
-        unit="s" if is_place or not one.get("per_byte") else "s/GB",
+        unit="s" if is_position or not one.get("per_byte") else "s/GB",
         requests=regions,
-        is_place=is_place,
+        is_position=is_position,
         said=one["said"],
     )
 

@@ -32,7 +32,7 @@ def summarise(result: dict[str, Any]) -> dict[str, Any]:
 def _of_table(paper: str, table: str, cells: Sequence[dict[str, Any]]) -> dict[str, Any]:
     pairs = list(_pairs(cells))
     right = sum((one["ours"] < two["ours"]) == (one["theirs"] < two["theirs"]) for one, two in pairs)
-    numbers = [cell for cell in cells if not cell["is_place"]]
+    numbers = [cell for cell in cells if not cell["is_position"]]
     correlation = spearman([cell["theirs"] for cell in numbers], [cell["ours"] for cell in numbers])
     theirs, ours = (_factor([cell[key] for cell in numbers]) for key in ("theirs", "ours"))
     parts = [f"order of methods right in {right} of {len(pairs)} pairs ({_percent(right, len(pairs))})"]

@@ -208,11 +208,11 @@ TEST_P(Hdf5ChangeTest, ADefinitionThatFailsLeavesThoseBeforeIt) {
   EXPECT_THROW(file->add(coded_variable("a")), Error);
   file->add(coded_variable("d"));
   EXPECT_THROW(file->set_attributes("none", {{"units", "K"}}), Error);
-  NewArray placed = coded_variable("e");
-  placed.codecs.reset();
-  placed.chunks.reset();
-  EXPECT_FALSE(file->may_delay(placed));
-  file->add(placed);
+  NewArray contiguous = coded_variable("e");
+  contiguous.codecs.reset();
+  contiguous.chunks.reset();
+  EXPECT_FALSE(file->may_delay(contiguous));
+  file->add(contiguous);
   EXPECT_EQ(names_of(contents()), (std::vector<std::string>{"b", "a", "d", "e"}));
   const Contents found = contents();
   EXPECT_EQ(found.dimension("", "z"), nullptr);

@@ -69,13 +69,13 @@ def _(change: kinds.Merge, run: Run) -> Run:
 
     def merged(of_rank: Actions) -> Actions:
         found: list[Action] = []
-        last: dict[tuple[str, int], int] = {}  # the place in `found` of each file's last read or write
+        last: dict[tuple[str, int], int] = {}  # the index in `found` of each file's last read or write
         for one in of_rank:
-            place = last.get((one.layer, one.file))
-            if one.name == "seek" and place is not None and found[place].offset + found[place].length == one.offset:
+            index = last.get((one.layer, one.file))
+            if one.name == "seek" and index is not None and found[index].offset + found[index].length == one.offset:
                 found.append(replace(one, name=""))  # the file is there already
                 continue
-            before = None if place is None else found[place]
+            before = None if index is None else found[index]
             if before is not None and concerned(one) and _follows(before, one, change.bytes):
                 found[last[one.layer, one.file]] = replace(
                     before, length=before.length + one.length, seconds=before.seconds + one.seconds
@@ -83,7 +83,7 @@ def _(change: kinds.Merge, run: Run) -> Run:
                 found.append(replace(one, name=""))
                 continue
             if one.name == "barrier":
-                last = {key: place for key, place in last.items() if key[1] not in shared}
+                last = {key: index for key, index in last.items() if key[1] not in shared}
             elif one.name in ("read", "write"):
                 last[one.layer, one.file] = len(found)
             else:

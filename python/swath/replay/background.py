@@ -16,9 +16,9 @@ class Background:
         self._carry_out = carry_out
         self._actions = actions
         self._reads = [number for number, one in enumerate(actions) if one.ahead]
-        self._place = {number: place for place, number in enumerate(self._reads)}
+        self._index = {number: index for index, number in enumerate(self._reads)}
         self._started: deque[Future[int]] = deque()  # reads
-        self._next = 0  # the place of the first read that is not started
+        self._next = 0  # the index of the first read that is not started
         self._writes: deque[Future[int]] = deque()
         is_needed = any(one.ahead or one.behind for one in actions)
         self._thread = ThreadPoolExecutor(1) if is_needed else None
@@ -39,10 +39,10 @@ class Background:
         return self._carry_out(action)
 
     def _read(self, thread: ThreadPoolExecutor, number: int, ahead: int) -> int:
-        place = self._place[number]
-        while self._next <= min(place + ahead, len(self._reads) - 1):
+        index = self._index[number]
+        while self._next <= min(index + ahead, len(self._reads) - 1):
             following = self._reads[self._next]
-            if self._next > place and not self._may_start(number, following):
+            if self._next > index and not self._may_start(number, following):
                 break
             self._started.append(thread.submit(self._carry_out, self._actions[following]))
             self._next += 1

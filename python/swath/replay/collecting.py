@@ -18,7 +18,7 @@ def collected(run: Run, concerned: Callable[[Action], bool]) -> Run:
 
     In a phase, a collective read comes before, and a collective write behind, all of a rank's calls that it replaces.
     Calls that write bytes which other calls of the phase write, too, stay as they are: headers that are written again.
-    Raises ValueError if these are most of the bytes, or a place is not known.
+    Raises ValueError if these are most of the bytes, or an offset is not known.
     """
     calls: dict[Key, list[tuple[int, Action]]] = {}
     for rank, of_rank in enumerate(run.actions):
@@ -40,7 +40,7 @@ def _collectable(run: Run, key: Key, calls: list[Action]) -> list[Action]:
     phase, file, direction = key
     where = f"{direction}s of {run.files[file].name} in phase {phase}"
     if any(one.offset == UNKNOWN for one in calls):
-        raise ValueError(f"the places of some {where} are not in the log")
+        raise ValueError(f"the offsets of some {where} are not in the log")
     if direction == "read":
         return calls
     order = sorted(calls, key=lambda one: one.offset)
@@ -67,16 +67,16 @@ def _of_rank(
 
 def _of_phase(calls: list[Action], keys: list[Key], replaced: set[int]) -> list[Action]:
     """Replace calls of one rank in one phase. The order of `keys` is the same on all ranks."""
-    places: list[int] = []
+    indices: list[int] = []
     for key in keys:
         own = [n for n, one in enumerate(calls) if id(one) in replaced and (one.phase, one.file, one.name) == key]
         edge = (own[0] if key[2] == "read" else own[-1] + 1) if own else _edge(calls, key[2])
-        places.append(max([edge, *places[-1:]]))
+        indices.append(max([edge, *indices[-1:]]))
     found: list[Action] = []
     gap = 0.0
     for number in range(len(calls) + 1):
-        for key, place in zip(keys, places, strict=True):
-            if place == number:
+        for key, index in zip(keys, indices, strict=True):
+            if index == number:
                 own_calls = [one for one in calls if id(one) in replaced and (one.phase, one.file, one.name) == key]
                 found.append(replace(_collective(own_calls, key), gap=gap))
                 gap = 0.0
@@ -92,7 +92,7 @@ def _of_phase(calls: list[Action], keys: list[Key], replaced: set[int]) -> list[
 
 
 def _edge(calls: list[Action], direction: str) -> int:
-    """Return the place of an access without bytes of this rank: behind the barrier and opens, or before the closes."""
+    """Return the index of an access without bytes of this rank: behind the barrier and opens, or before the closes."""
     if direction == "write":
         return len(calls)
     return next((n for n, one in enumerate(calls) if one.name not in ("barrier", "open")), len(calls))

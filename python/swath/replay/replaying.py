@@ -137,7 +137,7 @@ def _needed(run: Run, *, is_modelled: bool) -> set[int]:
         if form.layout is None:
             raise UnsupportedError(
                 f"replay: {form.identity}: its chunks are coded, or only its format's library reads it: its operations "
-                "cannot be replayed. Trace the program with h5py, zarr or netCDF4 in place of Swath"
+                "cannot be replayed. Trace the program with h5py, zarr or netCDF4 instead of Swath"
             )
     return needed
 

@@ -112,7 +112,7 @@ def make_files(folder: str, files: Sequence[File], needed: set[int], *, is_spars
         folder: the folder of the replay.
         files: the files of the run.
         needed: the files that must exist, and have their whole length, before the run.
-        is_sparse: whether the files have holes in place of bytes, because nothing depends on their place on the disk.
+        is_sparse: whether the files have holes in place of bytes, because nothing depends on their offset there.
 
     Raises:
         StoreError: the system refuses: the disk is full.

@@ -181,7 +181,7 @@ class Streams:
 
 
 def store_error(rank: int, action: Action, name: str, path: str, error: OSError) -> StoreError:
-    """Return the error of an action, with its place and what to do."""
+    """Return the error of an action, with its offset and what to do."""
     where = f" at {action.offset:,}" if action.offset != UNKNOWN else ""
     return StoreError(
         f"replay: rank {rank}: {action.name} {path}{where} (for {name}): wanted {action.length:,} bytes: "

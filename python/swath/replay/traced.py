@@ -195,7 +195,7 @@ class _Reader:
         if event.name not in FILE_CALLS or "path" not in args:
             return self._left_out(event.name)
         if event.category == MPI_IO and event.name in ("read", "write") and "offset" not in args:
-            return self._left_out(f"{event.name} of MPI-IO at places that the trace does not have")
+            return self._left_out(f"{event.name} of MPI-IO at offsets that the trace does not have")
         return Action(
             "write" if event.name == "copy" else event.name,
             "posix" if event.category == MPI_IO else event.category,
@@ -217,7 +217,7 @@ class _Reader:
             return Action("sync", "swath", file, seconds=event.seconds, began=event.began - self._began)
         moved = int(args.get("read_bytes" if event.name == "read" else "written_bytes", 0))
         if "offset" not in args:
-            return self._left_out(f"{event.name} of MPI-IO at places that the trace does not have")
+            return self._left_out(f"{event.name} of MPI-IO at offsets that the trace does not have")
         return Action(
             event.name,
             "posix",

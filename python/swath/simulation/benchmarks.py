@@ -85,16 +85,16 @@ def _cells(rank: int, side: int, points: int) -> list[Box]:
     made = []
     for cell in range(side):
         x, y = (rank % side + cell) % side, (rank // side - cell) % side
-        spans = [_part(place, side, points) for place in (cell, y, x)]
+        spans = [_part(index, side, points) for index in (cell, y, x)]
         made.append(((*(low for low, _ in spans), 0), (*(high for _, high in spans), 5)))
     return made
 
 
-def _part(place: int, parts: int, points: int) -> tuple[int, int]:
+def _part(index: int, parts: int, points: int) -> tuple[int, int]:
     """Return a part of a dimension; the first `points` mod `parts` ones are one longer."""
     size, more = divmod(points, parts)
-    low = place * size + min(place, more)
-    return low, low + size + (place < more)
+    low = index * size + min(index, more)
+    return low, low + size + (index < more)
 
 
 def e3sm(
@@ -108,7 +108,7 @@ def e3sm(
     """Return a variable of E3SM-IO's F case: levels × columns, whose columns are spread over the ranks in short runs.
 
     The decomposition files of E3SM-IO are not part of Swath. These maps have their form: each rank has as many columns
-    as the others, in runs whose mean length is `RUN_COLUMNS`, at random places of the file.
+    as the others, in runs whose mean length is `RUN_COLUMNS`, at random positions of the file.
     """
     random = np.random.default_rng(seed)
     ends = np.cumsum(random.geometric(1 / RUN_COLUMNS, size=columns))

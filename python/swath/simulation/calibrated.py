@@ -92,10 +92,10 @@ def _line(numbers: Mapping[str, Any], medium: str) -> tuple[float, float]:
     return sum(overheads) / 2, 2 / sum(1 / rate for rate in rates)
 
 
-def _at_least(curve: Any, place: float) -> float:
-    """Return the number at the first measured place that is at least `place`; else at the last one."""
+def _at_least(curve: Any, least: float) -> float:
+    """Return the number at the first measured point that is at least `least`; else at the last one."""
     points = sorted(curve)
-    return float(next((value for x, value in points if x >= place), points[-1][1]))
+    return float(next((value for x, value in points if x >= least), points[-1][1]))
 
 
 def to_toml(machine: Machine, comment: str) -> str:

@@ -168,7 +168,7 @@ class Machine:
 
     @property
     def ranks_max(self) -> int:
-        """Return how many ranks have a place."""
+        """Return how many ranks the machine has room for."""
         return int(self.values["nodes"] * self.values["ranks_per_node"])
 
     def with_values(self, given: Mapping[str, Any]) -> Machine:

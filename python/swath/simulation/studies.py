@@ -50,7 +50,7 @@ class Study:
 
 
 @dataclass(frozen=True)
-class Asked:
+class StudyOptions:
     """The arguments of a study.
 
     Attributes:
@@ -93,10 +93,10 @@ def run_study(
     if name not in STUDIES:
         raise ArgumentError(f"study {name}: expected one of {', '.join(STUDIES)}")
     chosen = machines.load(machine or MACHINES[name]).with_values(settings or {})
-    return STUDIES[name](Asked(chosen, ranks, seed))
+    return STUDIES[name](StudyOptions(chosen, ranks, seed))
 
 
-def io_nodes(asked: Asked) -> Study:
+def io_nodes(options: StudyOptions) -> Study:
     """Return times of SCF 1.1's reads: I/O nodes against software (figures 4 and 5 of the applications paper)."""
     variants = {
         "unoptimised, 16 I/O nodes": (16, FORTRAN_SECONDS),
@@ -105,12 +105,12 @@ def io_nodes(asked: Asked) -> Study:
         "optimised, 64 I/O nodes": (64, 0.0),
     }
     rows = []
-    for ranks in asked.powers(4, 256):
+    for ranks in options.powers(4, 256):
         seconds = []
         for servers, more in variants.values():
-            call = asked.machine.values["software"]["call_overhead"] + more
-            machine = asked.machine.with_values({"servers.count": servers, "software.call_overhead": call})
-            seconds.append(simulate(integrals(ranks), machine, ranks=ranks, seed=asked.seed).seconds)
+            call = options.machine.values["software"]["call_overhead"] + more
+            machine = options.machine.with_values({"servers.count": servers, "software.call_overhead": call})
+            seconds.append(simulate(integrals(ranks), machine, ranks=ranks, seed=options.seed).seconds)
         rows.append((ranks, *seconds))
     crossing = next((row[0] for row in rows if row[3] < row[2]), None)
     said = (
@@ -121,7 +121,7 @@ def io_nodes(asked: Asked) -> Study:
     return Study(
         "io-nodes",
         "Seconds of a Fock iteration of SCF 1.1: do I/O nodes or software help more?",
-        asked.machine.name,
+        options.machine.name,
         ("ranks", *variants),
         rows,
         [f"{said}; in the paper, it is so beyond 64 processors (figure 4)"],
@@ -151,24 +151,24 @@ def integrals(ranks: int, *, share: float = 1.0, recompute_seconds: float = 0.0)
     return [replace(step, selection=selection, gap_seconds=computing) for selection in selections]
 
 
-def stripes(asked: Asked) -> Study:
+def stripes(options: StudyOptions) -> Study:
     """Return times of a checkpoint by the number of servers that a file lies on."""
-    nodes, servers = asked.machine.values["nodes"], asked.machine.values["servers"]["count"]
-    ranks = min(asked.ranks or 1_000, asked.machine.ranks_max)
+    nodes, servers = options.machine.values["nodes"], options.machine.values["servers"]["count"]
+    ranks = min(options.ranks or 1_000, options.machine.ranks_max)
     counts = sorted({1, 8, nodes // 2, nodes, 2 * nodes, servers // 2, servers} & set(range(1, servers + 1)))
     rows = []
     for count in counts:
-        machine = asked.machine.with_values({"stripe.count": count})
+        machine = options.machine.with_values({"stripe.count": count})
         row: list[Any] = [count]
         for method in ("two-phase", "direct"):
-            found = simulate(_checkpoint(ranks, method), machine, ranks=ranks, seed=asked.seed)
+            found = simulate(_checkpoint(ranks, method), machine, ranks=ranks, seed=options.seed)
             row.append(found.seconds)
         rows.append(tuple(row))
     best = min(rows, key=lambda row: row[1])
     return Study(
         "stripes",
         f"Seconds of a checkpoint of {ranks:,} ranks by the number of stripes: {nodes} nodes, {servers:,} servers",
-        asked.machine.name,
+        options.machine.name,
         ("stripes", "two-phase", "direct"),
         rows,
         [f"{best[0]:,} stripes are best for two-phase"],
@@ -190,13 +190,13 @@ def _checkpoint(ranks: int, method: str) -> Operation:
     )
 
 
-def lattice(asked: Asked) -> Study:
+def lattice(options: StudyOptions) -> Study:
     """Return times of a 4-D field of a lattice code, in blocks (mpich#7935)."""
-    ranks = min(asked.ranks or 256, asked.machine.ranks_max)
+    ranks = min(options.ranks or 256, options.machine.ranks_max)
     extent = 48
     rules = (Block(), Block(), Block(), Block())
     shape = (2 * extent, extent, extent, extent * 18)
-    unit = asked.machine.values["stripe"]["unit"]
+    unit = options.machine.values["stripe"]["unit"]
     rows: list[tuple[Any, ...]] = []
     by = {
         "collective (two-phase)": ("two-phase", {}),
@@ -206,10 +206,10 @@ def lattice(asked: Asked) -> Study:
     }
     for name, (method, tuning) in by.items():
         operation = distributed(shape, "f8", rules, ranks=ranks, write=True, method=method, tuning=tuning, name=name)
-        found = simulate(operation, asked.machine, ranks=ranks, seed=asked.seed)
+        found = simulate(operation, options.machine, ranks=ranks, seed=options.seed)
         rows.append((name, found.seconds, operation.bytes / found.seconds / 1e9, sum(_requests(found.values))))
     contiguous = distributed(shape, "f8", None, ranks=ranks, write=True, method="direct", name="contiguous")
-    found = simulate(contiguous, asked.machine, ranks=ranks, seed=asked.seed)
+    found = simulate(contiguous, options.machine, ranks=ranks, seed=options.seed)
     rows.append(
         (
             "contiguous blocks, without the exchange",
@@ -222,7 +222,7 @@ def lattice(asked: Asked) -> Study:
     return Study(
         "lattice",
         f"A 4-D field of {' × '.join(map(str, shape))} doubles in blocks of {ranks:,} ranks: how is it written best?",
-        asked.machine.name,
+        options.machine.name,
         ("way", "seconds", "GB/s", "requests"),
         rows,
         [f"{best[0]} is best: {best[1] / rows[-1][1]:.2f} times as long as contiguous blocks"],
@@ -233,25 +233,25 @@ def _requests(values: dict[str, Any]) -> Sequence[int]:
     return [int(one["requests"]) for one in values["servers"]]
 
 
-def scaling(asked: Asked) -> Study:
+def scaling(options: StudyOptions) -> Study:
     """Return times of the same checkpoint for each rank, by the number of ranks."""
     rows = []
-    for ranks in asked.powers(16, min(4_096, asked.machine.ranks_max)):
-        found = simulate(_checkpoint(ranks, "two-phase"), asked.machine, ranks=ranks, seed=asked.seed)
+    for ranks in options.powers(16, min(4_096, options.machine.ranks_max)):
+        found = simulate(_checkpoint(ranks, "two-phase"), options.machine, ranks=ranks, seed=options.seed)
         messages = found.values["messages"].get("agree", {"max": 0, "mean": 0.0})
         rate = found.bytes / found.seconds / 1e9
         rows.append((ranks, found.seconds, rate, int(messages["max"]), float(messages["mean"])))
     return Study(
         "scaling",
         "A checkpoint of 16 MiB a rank, more and more ranks: time, and messages of a rank to agree",
-        asked.machine.name,
+        options.machine.name,
         ("ranks", "seconds", "GB/s", "most messages", "mean messages"),
         rows,
         [f"from {rows[0][0]:,} to {rows[-1][0]:,} ranks the rate is {rows[-1][2] / rows[0][2]:.1f} times as high"],
     )
 
 
-STUDIES: dict[str, Callable[[Asked], Study]] = {
+STUDIES: dict[str, Callable[[StudyOptions], Study]] = {
     "io-nodes": io_nodes,
     "stripes": stripes,
     "lattice": lattice,

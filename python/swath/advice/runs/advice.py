@@ -28,7 +28,7 @@ class Step:
     """A step of the systematic approach of Kandaswamy et al. 2002, figure 12.
 
     Attributes:
-        number: its place in the order. In figure 12 the interface comes after the access of one rank; here it comes
+        number: its number in the order. In figure 12 the interface comes after the access of one rank; here it comes
             before, because large calls remove what reading ahead would only hide.
         words: its name.
     """

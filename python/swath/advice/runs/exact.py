@@ -8,8 +8,8 @@ from swath import _core
 from swath.advice import accesses
 from swath.trace.reading import ProcessTrace, is_operation, operation, read_trace
 
-PLACES_MAX = 16
-"""Operations that differ in their places only are priced at this many of them."""
+POSITIONS_MAX = 16
+"""Operations that differ in their positions only are priced at this many of them."""
 PRICED_MAX = 500
 """The number of different operations that are priced."""
 
@@ -94,7 +94,7 @@ def _cheapest(plan: _core.Plan) -> float:
 
 
 def as_accesses(operations: list[Repeated]) -> list[accesses.Operations]:
-    """Return operations as layout advice prices them: those that differ in their places only are one access."""
+    """Return operations as layout advice prices them: those that differ in their positions only are one access."""
     groups: dict[tuple[object, ...], list[Repeated]] = {}
     for one in operations:
         form = tuple((step, count, dropped) for _, step, count, dropped in one.core.decomposition.selection)
@@ -105,8 +105,8 @@ def as_accesses(operations: list[Repeated]) -> list[accesses.Operations]:
 
 def _access(group: list[Repeated]) -> accesses.Operations:
     core = group[0].core
-    step = max(1, len(group) // PLACES_MAX)
-    places = group[::step]
+    step = max(1, len(group) // POSITIONS_MAX)
+    sampled = group[::step]
     selection = tuple(core.decomposition.selection)
     distribution = core.decomposition.distribution
     grid = [1] * len(selection) if distribution is None else [*distribution.grid, *[1] * len(selection)]
@@ -115,17 +115,17 @@ def _access(group: list[Repeated]) -> accesses.Operations:
         _text(core, selection),
         core.direction,
         float(sum(one.times for one in group)),
-        tuple(tuple(one.core.decomposition.selection) for one in places),
+        tuple(tuple(one.core.decomposition.selection) for one in sampled),
         None,
         core.ranks,
         lengths,
-        tuple(float(one.times) for one in places),
-        tuple(one.core.decomposition for one in places),
+        tuple(float(one.times) for one in sampled),
+        tuple(one.core.decomposition for one in sampled),
     )
 
 
 def _text(core: _core.Operation, selection: tuple[tuple[int, int, int, bool], ...]) -> str:
-    """Return an access in the notation of `swath layout --access`; places are left open."""
+    """Return an access in the notation of `swath layout --access`; positions are left open."""
     items = []
     for index, (first, step, count, dropped) in enumerate(selection):
         letter = "ijklmn"[index] if index < len("ijklmn") else f"i{index}"

@@ -108,7 +108,7 @@ LINES: dict[tuple[str, str], dict[str, str]] = {
         "MPI": "MPI_File_sync once, after the last write",
     },
     ("fewer calls", ""): {
-        "Python": 'keep files open, and combine small files: swath.create_file(FILE) with an array for each',
+        "Python": "keep files open, and combine small files: swath.create_file(FILE) with an array for each",
         "C": "keep files open, use pread instead of lseek and read, and combine small files into one",
         "Fortran": "keep units open, and combine small files into one",
     },

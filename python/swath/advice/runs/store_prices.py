@@ -35,8 +35,8 @@ def prices_of(store: str | None, machine: str | None, files: Sequence[str]) -> P
         return _of_disk(store)
     if store is not None and not os.path.isdir(store):
         raise ArgumentError(f"advise: --store {store}: there is no such folder; expected one, or disk:PRESET")
-    place = store or _folder_of(files)
-    found = None if place is None else profile.for_path(place)
+    folder = store or _folder_of(files)
+    found = None if folder is None else profile.for_path(folder)
     return Prices(_core.default_profile() if found is None else found.core, store or "", found is not None)
 
 

@@ -26,10 +26,10 @@ def findings(question: Question) -> Iterator[Finding]:
             continue
         of = totals[totals["file"] == log.files.index(one.file)]
         below = {way: of[np.isin(of["kind"], log.kinds_where(way, "posix"))] for way in ("read", "write")}
-        asked = sum(other.calls for other in question.run.accesses if other.file == one.file and other.way == "read")
+        wanted = sum(other.calls for other in question.run.accesses if other.file == one.file and other.way == "read")
         reads, writes = (int(below[way]["calls"].sum()) for way in ("read", "write"))
         seconds = {way: float(np.nansum(rows["seconds"])) for way, rows in below.items()}
-        if not writes or reads - asked < OFTEN * writes or not sum(seconds.values()):
+        if not writes or reads - wanted < OFTEN * writes or not sum(seconds.values()):
             continue
         part = seconds["read"] / sum(seconds.values())
         yield of_access(
@@ -45,7 +45,7 @@ def findings(question: Question) -> Iterator[Finding]:
                 SERVERS,
                 "collective writes that do not read first",
                 f"the file is read {reads:,} times and written {writes:,} times below MPI-IO, and the program reads it "
-                f"{asked:,} times",
+                f"{wanted:,} times",
                 lines(question.run, "holes", by_mpi_io=True),
                 presumes=("the ranks together leave few holes, or the holes may be written by other calls",),
             ),

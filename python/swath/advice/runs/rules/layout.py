@@ -18,7 +18,7 @@ from swath.advice.runs.advice import PATTERN, Finding, Proposal, Question, Subje
 from swath.advice.runs.means import lines
 from swath.advice.runs.observed import Accesses
 from swath.advice.runs.pattern import Pattern
-from swath.advice.runs.prices import DISK
+from swath.advice.runs.prices import DISK, Prices
 from swath.advice.runs.rules.common import LARGE_BYTES, of_access, worth_a_look
 from swath.errors import Error
 from swath.replay.changes import Layout
@@ -101,7 +101,7 @@ def _copy(question: Question, moved: int, saved: float) -> str:
 
 @dataclass(frozen=True)
 class _Best:
-    """The cheapest layout of an array's operations, with the price of the present one."""
+    """The cheapest layout of an array's operations, with the price of the present one. `command` prints both."""
 
     name: str
     layout: str
@@ -131,7 +131,7 @@ def _of_operations(question: Question) -> Iterator[Finding]:
         low = 1 - best.seconds / best.now * question.uncertainty
         words = f"operations as they are: {best.now:.4g} s by their plans; {best.name}: {best.seconds:.4g} s"
         estimate = question.saved(seconds, part, words, low=low, high=high)
-        estimate = replace(estimate, commands=(best.command, *estimate.commands))
+        estimate = replace(estimate, commands=(*filter(None, (best.command,)), *estimate.commands))
         subject = Subject(
             (array.identity,),
             tuple((array.identity, way) for way in ("read", "write")),
@@ -164,24 +164,30 @@ def _has_short_runs(operations: list[exact.Repeated], profile: _core.Profile) ->
 
 def _best(question: Question, array: exact.ArrayOperations) -> _Best | None:
     """Return the best layout; None if the present one is as good, or the array has none to choose."""
-    asked = exact.as_accesses(array.operations)
+    operations = exact.as_accesses(array.operations)
     conditions = Conditions(question.prices.profile, 1.0, "posix")
     try:
         form = Form(array.shape, np.dtype(f"V{array.element_bytes}"))
-        advice = advise_operations(LayoutQuestion(conditions, FORMATS, ("64KiB", "64MiB"), {}), form, asked)
+        advice = advise_operations(LayoutQuestion(conditions, FORMATS, ("64KiB", "64MiB"), {}), form, operations)
     except Error:
         return None
     now = exact.seconds_now(array.operations, question.prices.profile)
     best = advice.best
     order = "x".join(map(str, best.chunks)) if best.chunks is not None else _order(best.order)
-    accesses = " ".join(f'--access "{one.text}:{one.times:g}"' for one in asked)
+    accesses = " ".join(f'--access "{one.text}:{one.times:g}"' for one in operations)
     shape = ",".join(map(str, array.shape))
-    store = question.prices.store
-    of_store = f" --engine {MODELLED}{store.removeprefix(DISK)}" if store.startswith(DISK) else question.prices.command
-    command = (
-        f"swath layout {accesses} --formats {','.join(FORMATS)} --cached 1{of_store} {shape} V{array.element_bytes}"
-    )
+    layout = f"swath layout {accesses} --formats {','.join(FORMATS)} --cached 1"
+    # `swath layout` cannot take the prices of a machine, so no command prints these.
+    has_command = not question.prices.machine
+    command = f"{layout}{_store_option(question.prices)} {shape} V{array.element_bytes}" if has_command else ""
     return None if best.total >= now else _Best(best.name, order, best.total, now, command)
+
+
+def _store_option(prices: Prices) -> str:
+    """Return the option of `swath layout` that selects these prices."""
+    if prices.store.startswith(DISK):
+        return f" --engine {MODELLED}{prices.store.removeprefix(DISK)}"
+    return f" --store {prices.store}" if prices.store else ""
 
 
 def _order(order: tuple[int, ...]) -> str:

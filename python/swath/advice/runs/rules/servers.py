@@ -105,9 +105,9 @@ def _add_requests(question: Question, one: Accesses, stripes: Stripes, found: di
     )
     first, last = offset // stripes.bytes, (offset + length - 1) // stripes.bytes
     inside = (first == last) & (offset >= 0)
-    place = first % len(stripes.servers)
+    server_index = first % len(stripes.servers)
     for index, server in enumerate(stripes.servers):
-        mine = inside & (place == index)
+        mine = inside & (server_index == index)
         if not mine.any():
             continue
         of = found.setdefault(server, _OfServer())

@@ -41,7 +41,8 @@ def findings(question: Question) -> Iterator[Finding]:
         slowest = max(seconds.values(), default=0.0)
         saving = Saving(slowest * part / prices.factor / 2, slowest * part, slowest * min(1.0, part * prices.factor))
         words = f"{slowest:.4g} s × (1 - {slow[best]:.4g} / {here:.4g}): time of a byte, {best} and {max(slow)} streams"
-        shown = f"swath calibrate --show{prices.command.replace(' --store', '')}"
+        store = f" {prices.store}" if prices.store else ""
+        shown = f"cat {prices.machine}" if prices.machine else f"swath calibrate --show{store}"
         yield of_access(
             one,
             Estimate(seconds, part, saving, words, (question.measured, shown)),
