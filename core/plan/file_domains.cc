@@ -64,7 +64,7 @@ int FileDomains::index_of(int rank) const {
   return place < count_ && rank_of(static_cast<size_t>(place)) == rank ? static_cast<int>(place) : -1;
 }
 
-size_t FileDomains::place_of(int64_t offset) const {
+size_t FileDomains::index_at(int64_t offset) const {
   int64_t low = 0;  // ends do not descend
   int64_t high = count_ - 1;
   while (low < high) {
@@ -121,7 +121,7 @@ WindowRounds::WindowRounds(const Access& together, const FileDomains& domains, i
       are_regular_(are_windows_regular(together, window_bytes)) {
   if (own_domain >= 0) own_left_ = domains[static_cast<size_t>(own_domain)];
   for (auto start = mine.next_start(0); start;) {
-    const size_t domain = domains.place_of(*start);
+    const size_t domain = domains.index_at(*start);
     add_next(domain, 0, domains[domain].begin);
     start = mine.next_start(domains[domain].end);
   }

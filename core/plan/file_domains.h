@@ -39,7 +39,7 @@ class FileDomains {
   // Aggregators are spread over the ranks, and so over the nodes.
   int rank_of(size_t i) const { return static_cast<int>(static_cast<int64_t>(i) * ranks_ / count_); }
   // The index of the domain that holds `offset`, which is not before the first element.
-  size_t place_of(int64_t offset) const;
+  size_t index_at(int64_t offset) const;
   // The index of the domain of `rank`; -1 if it is no aggregator.
   int index_of(int rank) const;
 
