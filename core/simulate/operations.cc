@@ -105,12 +105,30 @@ OperationCase distributed_case_of(const Json& json, int ranks) {
   return made;
 }
 
-OperationCase case_of(const Json& json, int ranks) {
+// A number for all ranks, or a list of one for each.
+void take_gaps(const Json& json, int ranks, OperationCase& made) {
+  if (!json.contains("gap")) return;
+  const Json& gap = json["gap"];
+  if (gap.is_array()) {
+    made.gap_of_rank = gap.get<std::vector<double>>();
+    if (std::ssize(made.gap_of_rank) != ranks) fail_member("gap", "one for each of " + std::to_string(ranks) + " ranks");
+  } else {
+    made.gap_seconds = gap.get<double>();
+  }
+}
+
+OperationCase case_of(const Json& json, int machine_ranks) {
+  const int rank = json.value("rank", kAllRanks);
+  if (rank < kAllRanks || rank >= machine_ranks) {
+    fail_member("rank = " + std::to_string(rank), "a rank below " + std::to_string(machine_ranks));
+  }
+  const int ranks = rank == kAllRanks ? machine_ranks : 1;
   OperationCase made = json.contains("exact") ? exact_case_of(json, ranks) : distributed_case_of(json, ranks);
+  made.rank = rank;
+  take_gaps(json, ranks, made);
   made.name = json.value("name", "");
   made.file = json.value("file", "data");
   made.repeat = json.value("repeat", 1);
-  made.gap_seconds = json.value("gap", 0.0);
   return made;
 }
 

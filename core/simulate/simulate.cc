@@ -32,8 +32,15 @@ struct StoredArray {
 struct Prepared {
   const OperationCase* given = nullptr;
   int array = 0;
-  std::vector<Operation> operation;  // of all ranks; of boxes, of each rank
+  std::vector<Operation> operation;  // of all ranks; of boxes or views, of each rank
+  size_t first_result = 0;           // of its repetitions
 };
+
+// The same with the share of one rank only, as a program gives it.
+Decomposition own_share(const Decomposition& all, int rank, const Shape& shape) {
+  if (all.is_views()) return Decomposition::own_view(all.view(rank), rank, all.ranks(), shape, all.allows_overlap());
+  return Decomposition::own_boxes(all.boxes_of_rank()[static_cast<size_t>(rank)], rank, all.ranks(), shape);
+}
 
 class Runner {
  public:
@@ -44,6 +51,7 @@ class Runner {
       : world_(world),
         memory_of_(memory_of),
         learning_(std::make_shared<Learning>(std::make_shared<const Profile>(profile_of(world.machine())), true)) {
+    own_of_rank_.resize(static_cast<size_t>(world.ranks()));
     for (const OperationCase& one : operations) prepare(one, file_of);
   }
 
@@ -71,42 +79,65 @@ class Runner {
       arrays_.push_back({file, form});
     }
     const StoredArray& array = arrays_[static_cast<size_t>(found->second)];
-    Prepared made{&one, found->second, {}};
+    Prepared made{&one, found->second, {}, result_.operations.size()};
     const Decomposition& decomposition = one.access.decomposition;
-    if (decomposition.is_boxes()) {
-      for (int rank = 0; rank < world_.ranks(); ++rank) {
+    if (decomposition.is_gathered()) {
+      for (int rank = 0; rank < decomposition.ranks(); ++rank) {
         Operation::Access access = one.access;
-        access.decomposition = Decomposition::own_boxes(decomposition.boxes_of_rank()[static_cast<size_t>(rank)], rank,
-                                                        world_.ranks(), one.shape);
+        access.decomposition = own_share(decomposition, rank, one.shape);
         made.operation.emplace_back(array.form, access);
       }
     } else {
       made.operation.emplace_back(array.form, one.access);
     }
+    (one.is_alone() ? own_of_rank_[static_cast<size_t>(one.rank)] : of_all_ranks_).push_back(prepared_.size());
     prepared_.push_back(std::move(made));
     for (int i = 0; i < one.repeat; ++i) {
-      result_.operations.push_back({.name = one.name, .began = kNever});
+      result_.operations.push_back({.name = one.name, .rank = one.rank, .began = kNever});
     }
   }
 
   void run_rank(int rank) {
-    const std::shared_ptr<Comm> comm = world_.comm(rank);
-    std::vector<std::unique_ptr<Array>> arrays;
-    for (const StoredArray& stored : arrays_) arrays.push_back(open(stored, comm, rank));
-    size_t number = 0;
-    for (size_t i = 0; i < prepared_.size(); ++i) {
-      for (int repeat = 0; repeat < prepared_[i].given->repeat; ++repeat) {
-        run_operation(prepared_[i], *arrays[static_cast<size_t>(prepared_[i].array)], rank, static_cast<int>(i),
-                      result_.operations[number++]);
-      }
+    OpenArrays arrays;
+    arrays.comm = world_.comm(rank);
+    const std::vector<size_t>& own = own_of_rank_[static_cast<size_t>(rank)];
+    for (size_t next_own = 0, next_of_all = 0; next_own < own.size() || next_of_all < of_all_ranks_.size();) {
+      const bool is_own = next_of_all == of_all_ranks_.size() ||
+                          (next_own < own.size() && own[next_own] < of_all_ranks_[next_of_all]);
+      const size_t number = is_own ? own[next_own++] : of_all_ranks_[next_of_all++];
+      run_repeatedly(number, array_of(prepared_[number], arrays, rank), rank);
     }
     heap_most_ = std::max(heap_most_, heap_bytes_if_due());
+  }
+
+  void run_repeatedly(size_t number, Array& array, int rank) {
+    const Prepared& prepared = prepared_[number];
+    for (int repeat = 0; repeat < prepared.given->repeat; ++repeat) {
+      run_operation(prepared, array, rank, static_cast<int>(number),
+                    result_.operations[prepared.first_result + static_cast<size_t>(repeat)]);
+    }
   }
 
   // Asking takes a time that grows with the heap.
   int64_t heap_bytes_if_due() {
     ++finished_;
     return finished_ == 1 || finished_ == world_.ranks() ? heap_bytes() : 0;
+  }
+
+  // The arrays that a rank has opened: with all ranks, or alone.
+  struct OpenArrays {
+    std::shared_ptr<Comm> comm;
+    std::map<std::pair<int, bool>, std::unique_ptr<Array>> known;
+  };
+
+  Array& array_of(const Prepared& prepared, OpenArrays& arrays, int rank) {
+    const bool is_alone = prepared.given->is_alone();
+    std::unique_ptr<Array>& array = arrays.known[{prepared.array, is_alone}];
+    if (array == nullptr) {
+      const std::shared_ptr<Comm> comm = is_alone ? make_solo_comm() : arrays.comm;
+      array = open(arrays_[static_cast<size_t>(prepared.array)], comm, rank);
+    }
+    return *array;
   }
 
   std::unique_ptr<Array> open(const StoredArray& stored, const std::shared_ptr<Comm>& comm, int rank) {
@@ -124,25 +155,26 @@ class Runner {
   void run_operation(const Prepared& prepared, Array& array, int rank, int number, OperationResult& result) {
     const OperationCase& given = *prepared.given;
     Fibers& fibers = world_.fibers();
-    fibers.sleep_until(fibers.now() + given.gap_seconds);
+    fibers.sleep_until(fibers.now() + given.gap_of(rank));
     world_.count_time(rank);
     const RankUse before = world_.use(rank);
     result.began = std::min(result.began, fibers.now());
     fibers.spend(world_.machine().software.call_overhead);
-    LocalMemory memory = packed_memory(given.access.decomposition, rank, given.element_bytes, world_.placeholder(0));
+    const int place = given.place_of(rank);
+    LocalMemory memory = packed_memory(given.access.decomposition, place, given.element_bytes, world_.placeholder(0));
     if (memory_of_) memory_of_(number, rank, memory);
     const bool is_shared = prepared.operation.size() == 1;
-    const Execution done = array.execute(prepared.operation[is_shared ? 0 : static_cast<size_t>(rank)], memory);
+    const Execution done = array.execute(prepared.operation[is_shared ? 0 : static_cast<size_t>(place)], memory);
     world_.count_time(rank);
-    add(result, before, world_.use(rank), done, rank);
+    add(result, before, world_.use(rank), done, place);
   }
 
-  void add(OperationResult& result, const RankUse& before, const RankUse& after, const Execution& done, int rank) {
+  void add(OperationResult& result, const RankUse& before, const RankUse& after, const Execution& done, int place) {
     result.ended = std::max(result.ended, world_.fibers().now());
     result.method = done.method;
     if (done.plan != nullptr) {
       result.reason = done.plan->reason;
-      if (rank == 0) result.local_bytes_max = done.plan->runs.bytes_of_rank_max;
+      if (place == 0) result.local_bytes_max = done.plan->runs.bytes_of_rank_max;
     }
     for (size_t phase = 0; phase < kPhases; ++phase) {
       const double seconds = after.seconds[phase] - before.seconds[phase];
@@ -168,23 +200,34 @@ class Runner {
   std::map<std::string, std::shared_ptr<SimulatedFile>> files_;
   std::vector<StoredArray> arrays_;
   std::vector<Prepared> prepared_;
+  std::vector<size_t> of_all_ranks_;              // indices of prepared_, in their order
+  std::vector<std::vector<size_t>> own_of_rank_;  // likewise
   Result result_;
   int64_t heap_most_ = 0;
   int finished_ = 0;
 };
 
+int64_t local_bytes(const OperationCase& given, int place) {
+  const Decomposition& decomposition = given.access.decomposition;
+  if (decomposition.is_views()) return decomposition.view(place).bytes();
+  int64_t bytes = 0;
+  for (const Part& part : decomposition.parts(place, given.element_bytes)) bytes += part.count() * given.element_bytes;
+  return bytes;
+}
+
 // ---- as JSON --------------------------------------------------------------------------------------------------------
 
-Json messages_json(const World& world, int64_t all, int64_t most) {
-  return {{"mean", static_cast<double>(all) / world.ranks()}, {"max", most}};
+Json messages_json(int ranks, int64_t all, int64_t most) {
+  return {{"mean", static_cast<double>(all) / ranks}, {"max", most}};
 }
 
 Json operation_json(const World& world, const OperationResult& one) {
+  const int ranks = one.rank == kAllRanks ? world.ranks() : 1;
   Json phases;
   Json phases_max;
   for (size_t phase = 0; phase < kPhases; ++phase) {
     const char* const name = name_of(static_cast<Phase>(phase));
-    phases[name] = one.seconds[phase] / world.ranks();
+    phases[name] = one.seconds[phase] / ranks;
     phases_max[name] = one.seconds_max[phase];
   }
   Json json{{"name", one.name},
@@ -195,8 +238,8 @@ Json operation_json(const World& world, const OperationResult& one) {
             {"phases", phases},
             {"phases_max", phases_max},
             {"messages",
-             {{"agree", messages_json(world, one.agreement_messages, one.agreement_messages_max)},
-              {"exchange", messages_json(world, one.exchange_messages, one.exchange_messages_max)}}},
+             {{"agree", messages_json(ranks, one.agreement_messages, one.agreement_messages_max)},
+              {"exchange", messages_json(ranks, one.exchange_messages, one.exchange_messages_max)}}},
             {"message_bytes", one.exchange_bytes},
             {"copied_bytes", one.copied_bytes},
             {"buffer_bytes_max", one.buffer_bytes_max},
@@ -207,6 +250,7 @@ Json operation_json(const World& world, const OperationResult& one) {
         std::pair{"exchanged_bytes", &IoAmounts::exchanged_bytes}, std::pair{"locks", &IoAmounts::locks}}) {
     json[name] = one.amounts.*member;
   }
+  if (one.rank != kAllRanks) json["rank"] = one.rank;
   return json;
 }
 
@@ -283,8 +327,8 @@ Json result_json(World& world, const Result& result) {
   }
   for (size_t phase = 0; phase < kPhases; ++phase) phases[name_of(static_cast<Phase>(phase))] = seconds[phase];
   json["phases"] = phases;
-  json["messages"] = {{"agree", messages_json(world, agreement, agreement_max)},
-                      {"exchange", messages_json(world, exchange, exchange_max)}};
+  json["messages"] = {{"agree", messages_json(world.ranks(), agreement, agreement_max)},
+                      {"exchange", messages_json(world.ranks(), exchange, exchange_max)}};
   json["memory"] = {
       {"buffer_bytes_max", buffers}, {"local_bytes_max", local}, {"heap_bytes_per_rank", result.heap_bytes_per_rank}};
   json["servers"] = servers_json(world);
@@ -318,11 +362,9 @@ std::string run(const Request& request) {
     if (!request.data) return;
     const OperationCase& given = operations[static_cast<size_t>(operation)];
     const Decomposition& decomposition = given.access.decomposition;
-    int64_t bytes = 0;
-    for (const Part& part : decomposition.parts(rank, given.element_bytes)) bytes += part.count() * given.element_bytes;
     auto& mine = memory[static_cast<size_t>(rank)];
-    mine.resize(static_cast<size_t>(bytes), static_cast<std::byte>(rank + 1));
-    local = packed_memory(decomposition, rank, given.element_bytes, mine.data());
+    mine.resize(static_cast<size_t>(local_bytes(given, given.place_of(rank))), static_cast<std::byte>(rank + 1));
+    local = packed_memory(decomposition, given.place_of(rank), given.element_bytes, mine.data());
   };
   const Result result = run_operations(world, operations, file_of, memory_of);
   Json json = result_json(world, result);

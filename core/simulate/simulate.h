@@ -16,6 +16,9 @@
 
 namespace swath::simulate {
 
+inline constexpr int kAllRanks = -1;
+
+// An operation of all ranks together, or of one rank alone.
 struct OperationCase {
   std::string name;
   std::string file = "data";
@@ -24,9 +27,18 @@ struct OperationCase {
   std::vector<int> order;  // dimensions, the slowest first
   Operation::Access access;
   int repeat = 1;
+  int rank = kAllRanks;                             // the rank that makes it alone
   double gap_seconds = 0;                           // of computing before it
+  std::vector<double> gap_of_rank = {};             // empty: gap_seconds on each rank
   std::shared_ptr<const ArrayForm> form = nullptr;  // of an operation of a trace; null: in `order`, from byte 0
   int64_t file_bytes = 0;                           // of a file that exists; 0: it is read, or does not exist
+
+  bool is_alone() const { return rank != kAllRanks; }
+  // The place of a rank of the machine among the ranks of the operation.
+  int place_of(int machine_rank) const { return is_alone() ? 0 : machine_rank; }
+  double gap_of(int machine_rank) const {
+    return gap_of_rank.empty() ? gap_seconds : gap_of_rank[static_cast<size_t>(place_of(machine_rank))];
+  }
 };
 
 // Parses the JSON of several operations of so many ranks. Throws Error{kArgument} that names the member.
@@ -35,6 +47,7 @@ std::vector<OperationCase> parse_operations(const std::string& json, int ranks);
 // What one operation took.
 struct OperationResult {
   std::string name;
+  int rank = kAllRanks;
   std::string method;
   std::string reason;
   double began = 0;
@@ -56,7 +69,8 @@ struct Result {
   int64_t heap_bytes_per_rank = 0;  // that the library allocated for a rank of the simulation
 };
 
-// Runs the operations one after the other in `world`. `file_of` gives the file of a name; see the tests.
+// Runs the operations in `world`. Each rank makes its own ones and those of all ranks in their order; ranks meet only in
+// those of all ranks. `file_of` gives the file of a name; see the tests.
 Result run_operations(World& world, const std::vector<OperationCase>& operations,
                       const std::function<std::shared_ptr<SimulatedFile>(const OperationCase&)>& file_of,
                       const std::function<void(int operation, int rank, LocalMemory&)>& memory_of = {});

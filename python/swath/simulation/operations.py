@@ -123,9 +123,10 @@ class ExactOperation:
         bytes: the bytes that all ranks want.
         write: whether it is a write.
         method: how it is carried out; "" for the method of the program's call.
-        gap_seconds: how long each rank computed before it.
+        gap_seconds: how long each rank computed before it; or a tuple with the seconds of each rank.
         name: what it is called in reports.
         repeat: how often it is carried out.
+        rank: the rank that makes it alone; None for an operation of all ranks.
     """
 
     exact: bytes
@@ -134,9 +135,10 @@ class ExactOperation:
     bytes: int
     write: bool
     method: str = ""
-    gap_seconds: float = 0.0
+    gap_seconds: float | tuple[float, ...] = 0.0
     name: str = ""
     repeat: int = 1
+    rank: int | None = None
 
     def by(self, method: str) -> ExactOperation:
         """Return the same operation by another method."""
@@ -153,6 +155,8 @@ class ExactOperation:
             "repeat": self.repeat,
             "gap": self.gap_seconds,
         }
+        if self.rank is not None:
+            made["rank"] = self.rank
         return made | ({"method": self.method} if self.method else {})
 
 

@@ -10,6 +10,9 @@ from swath.base.units import in_bytes, in_seconds
 from swath.simulation.machine import Machine
 from swath.simulation.operations import AnyOperation
 
+NAMES_MAX = 8
+"""Operations of single ranks have a line for each name, up to so many names; then a line for all."""
+
 
 @dataclass(frozen=True)
 class Spread:
@@ -121,15 +124,27 @@ class Simulated:
 
         return fragment(self)
 
+    def _lines_of_operations(self) -> Iterator[str]:
+        """Return a line for all operations of one name and method."""
+        values = self.values["operations"]
+        names = {one["name"] for one in values if "rank" in one}
+        counted: dict[tuple[str, str, bool], list[dict[str, Any]]] = {}
+        for one in values:
+            name, is_alone = one["name"] or "operation", "rank" in one
+            if is_alone and len(names) > NAMES_MAX:
+                name = f"{name.partition(' ')[0]} of many files"
+            counted.setdefault((name, one["method"], is_alone), []).append(one)
+        for (name, method, is_alone), found in counted.items():
+            if is_alone:
+                yield _alone(name, method, found)
+            else:
+                times = f"{len(found)} × " if len(found) > 1 else ""
+                yield f"  {times}{name}: {method}, {in_seconds(sum(one['seconds'] for one in found))}"
+
     def _lines(self) -> Iterator[str]:
         rate = f", {in_bytes(int(self.bytes / self.seconds))}/s" if self.seconds > 0 else ""
         yield f"{self.machine.name}: {in_bytes(self.bytes)} by {self.ranks:,} ranks: {in_seconds(self.seconds)}{rate}"
-        counted: dict[tuple[str, str], list[float]] = {}
-        for one in self.values["operations"]:
-            counted.setdefault((one["name"], one["method"]), []).append(one["seconds"])
-        for (name, method), seconds in counted.items():
-            times = f"{len(seconds)} × " if len(seconds) > 1 else ""
-            yield f"  {times}{name or 'operation'}: {method}, {in_seconds(sum(seconds))}"
+        yield from self._lines_of_operations()
         phases = ", ".join(f"{name} {in_seconds(seconds)}" for name, seconds in self.phases.items() if seconds > 0)
         yield f"phases, mean of the ranks: {phases or 'none'}"
         count = len(self.values["servers"])
@@ -141,6 +156,15 @@ class Simulated:
         for name, messages in self.values["messages"].items():
             yield f"messages of a rank to {name}: mean {messages['mean']:.1f}, most {int(messages['max']):,}"
         yield f"limited by {self.limit}"
+
+
+def _alone(name: str, method: str, found: list[dict[str, Any]]) -> str:
+    """Return the line of operations that single ranks made, each by itself."""
+    of_rank: dict[int, float] = {}
+    for one in found:
+        of_rank[one["rank"]] = of_rank.get(one["rank"], 0.0) + one["seconds"]
+    who = f"each of {len(of_rank):,} ranks" if len(of_rank) > 1 else f"rank {found[0]['rank']}"
+    return f"  {len(found):,} × {name}: {method}, by {who} alone, at most {in_seconds(max(of_rank.values()))} of a rank"
 
 
 def _short(operation: AnyOperation) -> dict[str, Any]:
