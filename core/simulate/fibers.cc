@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <exception>
+#include <string>
 #include <utility>
 
 namespace swath::simulate {
@@ -43,8 +45,9 @@ Fibers::~Fibers() {
   munmap(stacks_, stacks_bytes_);
 }
 
-void Fibers::run(const std::function<void(int)>& body) {
+void Fibers::run(const std::function<void(int)>& body, const std::function<void()>& ask) {
   body_ = &body;
+  ask_ = ask;
   for (int i = 0; i < count(); ++i) {
     ucontext_t& context = fibers_[i].context;
     getcontext(&context);
@@ -54,19 +57,65 @@ void Fibers::run(const std::function<void(int)>& body) {
     makecontext(&context, &Fibers::enter, 0);
     make_ready(i);
   }
-  run_next();
+  run_fibers(-1);
   while (std::any_of(fibers_.begin(), fibers_.end(), [](const Fiber& fiber) { return !fiber.is_done; })) {
-    fail_all_blocked();
-    run_next();
+    if (asking_ >= 0) {
+      answer();
+    } else {
+      fail_all(stuck());
+      run_fibers(-1);
+    }
   }
   if (first_) std::rethrow_exception(first_);
 }
+
+// ---- interrupts -----------------------------------------------------------------------------------------------------
+
+void Fibers::run_fibers(int first) {
+  std::optional<InterruptScope> questions;
+  if (is_interruptible()) questions.emplace([this] { return ask_caller(); });
+  if (first < 0) {
+    run_next();
+  } else {
+    switch_to(first);
+  }
+}
+
+bool Fibers::ask_caller() {
+  if (running_ >= 0 && !failure_) {
+    asking_ = running_;
+    switch_to(-1);
+  }
+  return failure_.has_value();
+}
+
+void Fibers::answer() {
+  const int fiber = std::exchange(asking_, -1);
+  try {
+    ask_();
+  } catch (const Error& error) {
+    first_ = std::current_exception();
+    fail_all(error);
+  }
+  run_fibers(fiber);
+}
+
+void Fibers::poll() {
+  if (failure_) return;
+  try {
+    check_interrupt();
+  } catch (const Error&) {
+    // All fibers have been made ready, and throw this error where they wait.
+  }
+}
+
+// ---- one after the other --------------------------------------------------------------------------------------------
 
 void Fibers::enter() {
   Fibers& all = *entering;
   const int me = all.running_;
   try {
-    if (all.failure_.empty()) (*all.body_)(me);
+    if (!all.failure_) (*all.body_)(me);
   } catch (...) {
     if (!all.first_) all.first_ = std::current_exception();
   }
@@ -75,6 +124,7 @@ void Fibers::enter() {
 }
 
 void Fibers::at(double time, Event event) {
+  if (failure_) return;
   size_t index = events_.size();
   if (free_events_.empty()) {
     events_.push_back(std::move(event));
@@ -87,10 +137,13 @@ void Fibers::at(double time, Event event) {
 }
 
 void Fibers::run_next() {
-  while (!ready_.empty()) {
+  for (poll(); !ready_.empty(); poll()) {
     const Ready next = ready_.top();
     ready_.pop();
-    if (next.fiber >= 0) return switch_to(next.fiber);
+    if (next.fiber >= 0) {
+      if (fibers_[next.fiber].is_done) continue;  // it went on after a failure before its turn
+      return switch_to(next.fiber);
+    }
     const Event event = std::move(events_[next.event]);
     free_events_.push_back(next.event);
     event(next.time);
@@ -113,9 +166,16 @@ void Fibers::switch_to(int fiber) {
 }
 
 void Fibers::let_earlier_run() {
-  if (ready_.empty() || ready_.top() > Ready{.time = now(), .fiber = running_}) return;
+  throw_failure();
+  if (failure_ || ready_.empty() || ready_.top() > Ready{.time = now(), .fiber = running_}) return;
   make_ready(running_);
   run_next();
+  throw_failure();
+}
+
+// Not while another exception is handled by destructors.
+void Fibers::throw_failure() const {
+  if (failure_ && std::uncaught_exceptions() == 0) throw Error(*failure_);
 }
 
 void Fibers::sleep_until(double time) {
@@ -125,30 +185,40 @@ void Fibers::sleep_until(double time) {
 
 void Fibers::block(const char* doing) {
   Fiber& me = fibers_[running_];
-  if (failure_.empty()) {
+  if (!failure_) {
     me.doing = doing;
     run_next();
     me.doing = nullptr;
   }
-  if (!failure_.empty()) throw Error(ErrorKind::kDisagreement, failure_);
+  if (failure_) throw Error(*failure_);
 }
 
 void Fibers::wake(int fiber, double time) {
+  if (failure_) return;
   Fiber& other = fibers_[fiber];
   other.now = std::max(other.now, time);
   other.doing = nullptr;
   make_ready(fiber);
 }
 
-// Nobody can wake them: each throws an error that says where the ranks are.
-void Fibers::fail_all_blocked() {
+// Nobody can wake them: the error says where the ranks are.
+Error Fibers::stuck() const {
   constexpr int kShown = 8;
-  failure_ = "no rank can go on";
+  std::string text = "no rank can go on";
   int shown = 0;
   for (int i = 0; i < count() && shown < kShown; ++i) {
     if (fibers_[i].doing == nullptr) continue;
-    failure_ += (shown++ == 0 ? ": rank " : ", rank ") + std::to_string(i) + " waits in " + fibers_[i].doing;
+    text += (shown++ == 0 ? ": rank " : ", rank ") + std::to_string(i) + " waits in " + fibers_[i].doing;
   }
+  return {ErrorKind::kDisagreement, text};
+}
+
+// Events are dropped: what they belong to may have ended before them.
+void Fibers::fail_all(const Error& error) {
+  failure_.emplace(error);
+  ready_ = {};
+  events_.clear();
+  free_events_.clear();
   for (int i = 0; i < count(); ++i) {
     if (!fibers_[i].is_done) make_ready(i);
   }

@@ -5,6 +5,9 @@
 // the order of time, and one run is like the next: fibers of equal time run in the order of their numbers.
 //
 // Fibers share the thread's variables and its locks: none may hold a lock while it waits.
+//
+// If the thread can be interrupted (base/interrupt.h), the question is asked on the caller's stack: the program's
+// signal handlers may need more stack than a fiber has. After an interrupt each fiber throws as soon as it would wait.
 #pragma once
 
 #include <ucontext.h>
@@ -13,11 +16,12 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <optional>
 #include <queue>
-#include <string>
 #include <vector>
 
 #include "base/error.h"
+#include "base/interrupt.h"
 
 namespace swath::simulate {
 
@@ -28,15 +32,16 @@ class Fibers {
   Fibers(const Fibers&) = delete;
   Fibers& operator=(const Fibers&) = delete;
 
-  // Runs `body` on every fiber until all have returned, and rethrows the first exception. Once only.
-  void run(const std::function<void(int fiber)>& body);
+  // Runs `body` on every fiber until all have returned, and rethrows the first exception. Once only. `ask` throws
+  // Error{kInterrupted} if the run is to stop; it is called on the caller's stack if the thread can be interrupted.
+  void run(const std::function<void(int fiber)>& body, const std::function<void()>& ask = check_interrupt_now);
 
   int count() const { return static_cast<int>(fibers_.size()); }
   int running() const { return running_; }
   double now() const { return fibers_[running_].now; }  // of the running fiber
   // The running fiber works for so long, alone.
   void spend(double seconds) { fibers_[running_].now += seconds; }
-  // Lets fibers with an earlier time run.
+  // Lets fibers with an earlier time run. Throws the error of the interrupt after one, as all that wait do.
   void let_earlier_run();
   // The running fiber goes on at this time, or now if that is later.
   void sleep_until(double time);
@@ -75,11 +80,20 @@ class Fibers {
   };
 
   static void enter();
+  // Runs them, this one first (-1: the first that is ready), until one asks or none can go on.
+  void run_fibers(int first);
+  // True: stop. On a fiber; the caller of run() gives the answer.
+  bool ask_caller();
+  void answer();
+  void poll();
   void make_ready(int fiber) { ready_.push({.time = fibers_[fiber].now, .fiber = fiber}); }
   // Runs the first ready fiber, and the events before it; returns to run() if none is left.
   void run_next();
   void switch_to(int fiber);
-  void fail_all_blocked();
+  Error stuck() const;
+  // Each fiber goes on once more, throws the error when it would wait, and ends.
+  void fail_all(const Error& error);
+  void throw_failure() const;
 
   std::byte* stacks_ = nullptr;
   size_t stack_bytes_;
@@ -93,8 +107,10 @@ class Fibers {
   int running_ = -1;
   int64_t next_event_ = 0;
   int64_t switches_ = 0;
+  std::function<void()> ask_;
+  int asking_ = -1;  // the fiber that asks whether to stop
   std::exception_ptr first_;
-  std::string failure_;
+  std::optional<Error> failure_;
 };
 
 }  // namespace swath::simulate

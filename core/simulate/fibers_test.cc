@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -95,6 +96,74 @@ TEST(Fibers, TheFirstExceptionIsThrownWhenAllHaveEnded) {
   };
   EXPECT_THROW(run(), std::runtime_error);
   EXPECT_EQ(ended, 1);
+}
+
+// ---- interrupts -----------------------------------------------------------------------------------------------------
+
+struct Counted {
+  int& ended;
+  ~Counted() { ++ended; }
+};
+
+TEST(Fibers, EndByAnInterruptWhetherTheyWaitOrWork) {
+  Fibers fibers(3);
+  int ended = 0;
+  int asked_on_a_fiber = 0;
+  const InterruptScope scope([&] {
+    asked_on_a_fiber += fibers.running() >= 0 ? 1 : 0;
+    return true;
+  });
+  const auto event = std::make_shared<int>(0);
+  const auto run = [&](int fiber) {
+    const Counted counted{ended};
+    fibers.at(1e9, [event](double) { ++*event; });
+    if (fiber == 0) fibers.block("a test");
+    while (true) fibers.sleep_until(fibers.now() + 1e-6);
+  };
+  try {
+    fibers.run(run);
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kInterrupted);
+  }
+  EXPECT_EQ(ended, 3);
+  EXPECT_EQ(asked_on_a_fiber, 0);
+  EXPECT_EQ(event.use_count(), 1);
+  EXPECT_EQ(*event, 0);
+}
+
+TEST(Fibers, GoOnWhereTheyWereIfTheAnswerIsNo) {
+  Fibers fibers(2);
+  int asked = 0;
+  const InterruptScope scope([&] {
+    ++asked;
+    return false;
+  });
+  std::vector<int> order;
+  fibers.run([&](int fiber) {
+    while (asked < 3) check_interrupt();  // as library code does that works alone
+    order.push_back(fiber);
+    fibers.sleep_until(fibers.now() + 1);
+    order.push_back(fiber);
+  });
+  EXPECT_EQ(order, (std::vector<int>{0, 1, 0, 1}));
+}
+
+TEST(Fibers, EndOnceIfOneWakesAnotherAfterAFailure) {
+  Fibers fibers(2);
+  int ended = 0;
+  struct Waking {
+    Fibers& fibers;
+    int other;
+    ~Waking() { fibers.wake(other, 1); }
+  };
+  const auto run = [&](int fiber) {
+    const Counted counted{ended};
+    const Waking waking{fibers, 1 - fiber};
+    fibers.block("a test");
+  };
+  EXPECT_THROW(fibers.run(run), Error);
+  EXPECT_EQ(ended, 2);
 }
 
 }  // namespace

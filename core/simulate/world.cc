@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/interrupt.h"
 
 namespace swath::simulate {
 namespace {
@@ -21,6 +22,28 @@ std::byte* map_memory(size_t bytes, int protection) {
   }
   return static_cast<std::byte*>(memory);
 }
+
+// The clock of this thread, and the model of its copies; null: those of the machine that we run on.
+struct Models {
+  Clock* clock = nullptr;
+  BulkDataModel* copies = nullptr;
+};
+
+// Sets them during its lifetime.
+class OfThread {
+ public:
+  OfThread(const Models& models, const Models& later) : later_(later) { set(models); }
+  ~OfThread() { set(later_); }
+  OfThread(const OfThread&) = delete;
+  OfThread& operator=(const OfThread&) = delete;
+
+ private:
+  static void set(const Models& models) {
+    set_clock_of_thread(models.clock);
+    set_bulk_data_model(models.copies);
+  }
+  const Models later_;
+};
 
 int checked_ranks(const Machine& machine, int ranks) {
   const int64_t rank_count = int64_t{machine.nodes} * machine.ranks_per_node;
@@ -76,17 +99,11 @@ World::~World() {
 int World::ranks_of(int node) const { return std::min(machine_.ranks_per_node, ranks() - first_of(node)); }
 
 void World::run(const std::function<void(int)>& body) {
-  struct OfThread {
-    OfThread(Clock* clock, BulkDataModel* copies) {
-      set_clock_of_thread(clock);
-      set_bulk_data_model(copies);
-    }
-    ~OfThread() {
-      set_clock_of_thread(nullptr);
-      set_bulk_data_model(nullptr);
-    }
-  } of_thread(&clock_, &copies_);
-  fibers_.run(body);
+  const OfThread simulated({&clock_, &copies_}, {});
+  fibers_.run(body, [this] {
+    const OfThread real({}, {&clock_, &copies_});  // the program's signal handlers work in real time
+    check_interrupt_now();
+  });
 }
 
 void World::let_earlier_run() {

@@ -15,7 +15,7 @@ void bind_simulation(nb::module_& m) {
   m.def(
       "simulate",
       [](const std::string& machine, const std::string& operations, int ranks, uint64_t seed, double noise, bool data) {
-        const nb::gil_scoped_release unlocked;
+        const Interruptible interruptible;
         return swath::simulate::run({machine, operations, ranks, seed, noise, data});
       },
       "machine"_a, "operations"_a, "ranks"_a, "seed"_a = 0, "noise"_a = 0.0, "data"_a = false,

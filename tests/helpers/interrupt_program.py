@@ -212,6 +212,17 @@ def fill(folder: Path) -> None:
     assert np.fromfile(path).tolist() == [1.0] + [7.0] * 999
 
 
+def simulate(folder: Path) -> None:
+    """10,000 ranks on a simulated machine."""
+    from swath.simulation.operations import distributed
+
+    rules = (swath.Block(), swath.Block(), swath.Whole())
+    huge = distributed((32768, 32768, 128), "f8", rules, ranks=10_000, write=True)
+    interrupted(lambda: swath.simulate(huge, "site-2026", ranks=10_000))
+    small = distributed((64, 64), "f8", ranks=4, write=True)
+    assert swath.simulate(small, "site-2026", ranks=4).bytes == 64 * 64 * 8
+
+
 def own_handler(folder: Path, read: Callable[[Path], None]) -> None:
     """The program's own handler raises, and an alarm that the program sets."""
 
@@ -233,6 +244,7 @@ CASES: dict[str, Callable[[Path], None]] = {
     "copy": copy,
     "verify": verify,
     "fill": fill,
+    "simulate": simulate,
     "own-handler": lambda folder: own_handler(folder, lambda f: read_by_method(f, "sieve")),
     "own-handler-chunks": lambda folder: own_handler(folder, read_chunks),
 }
