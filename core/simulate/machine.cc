@@ -93,7 +93,11 @@ void take_servers(const Members& members, Machine::Servers& servers) {
   members.take("datatype", servers.datatype);
   members.take("list", servers.list);
   members.take("locks", servers.locks);
+  members.take("cache_bytes", servers.cache_bytes);
+  members.take("cache_bandwidth", servers.cache_bandwidth);
   take_disk(members.table("disk"), servers.disk);
+  members.expect(servers.cache_bytes >= 0 && servers.cache_bandwidth >= 0, "cache_bytes",
+                 "at least 0, as for cache_bandwidth");
   members.expect(servers.count > 0, "count", "at least one server");
   members.expect(servers.disks_per_server > 0, "disks_per_server", "at least one disk");
   members.expect(servers.network_bandwidth > 0, "network_bandwidth", "bytes per second above 0");
@@ -121,6 +125,7 @@ Machine parse_machine(const std::string& json) {
   take_network(members.table("network"), machine.network);
   machine.servers.disk.name = machine.name;
   take_servers(members.table("servers"), machine.servers);
+  if (machine.servers.cache_bandwidth == 0) machine.servers.cache_bandwidth = machine.node.copy_bandwidth;
   const Members stripe = members.table("stripe");
   machine.stripe.count = machine.servers.count;
   stripe.take("unit", machine.stripe.unit);

@@ -33,9 +33,11 @@ struct Machine {
     int disks_per_server = 1;     // of these disks, each with a part of the server's stripes
     double request_overhead = 0;  // seconds of the server's processor
     double list_request_overhead_per_region = 0;
-    bool datatype = false;  // takes descriptions
-    bool list = true;       // takes lists of regions
-    bool locks = true;      // a write waits for its stripes' locks, and fills holes under a lock
+    bool datatype = false;       // takes descriptions
+    bool list = true;            // takes lists of regions
+    bool locks = true;           // a write waits for its stripes' locks, and fills holes under a lock
+    int64_t cache_bytes = 0;     // of the page cache of a server; 0: none
+    double cache_bandwidth = 0;  // bytes per second between the network and the page cache
   };
   struct Stripe {
     int64_t unit = int64_t{1} << 20;

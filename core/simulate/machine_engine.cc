@@ -28,12 +28,14 @@ class SimulatedLock final : public RangeLock {
 }  // namespace
 
 SimulatedFile::SimulatedFile(World& world, std::string path, int64_t bytes)
-    : world_(world), path_(std::move(path)), size_(bytes) {
+    : world_(world), path_(std::move(path)), number_(world.storage().add_file()), size_(bytes) {
+  world.storage().check_size(path_, bytes);
   if (world.options().data) data_.resize(static_cast<size_t>(bytes));
 }
 
 void SimulatedFile::resize(int64_t bytes) {
   if (bytes < 0) fail_argument("resize " + path_ + " to " + std::to_string(bytes) + " bytes: expected a size >= 0");
+  world_.storage().check_size(path_, bytes);
   size_ = bytes;
   if (world_.options().data) data_.resize(static_cast<size_t>(bytes));
 }
@@ -113,38 +115,37 @@ std::vector<Extent> MachineEngine::cut(Direction direction, std::span<const Tran
 
 void MachineEngine::send(const Storage::Call& call, std::vector<Extent> extents) {
   world_.let_earlier_run();
-  is_answered_ = false;
-  send_next(call, std::make_shared<const std::vector<Extent>>(std::move(extents)), 0, world_.fibers().now());
+  sent_ = std::make_shared<Sent>(Sent{world_, rank_, call, std::move(extents)});
+  send_next(sent_, 0, world_.fibers().now());
 }
 
-void MachineEngine::send_next(const Storage::Call& call, const std::shared_ptr<const std::vector<Extent>>& extents,
-                              size_t next, double time) {
-  const Machine& machine = world_.machine();
-  const bool at_once = machine.servers.list || call.described;
-  if (next == extents->size() || (at_once && next > 0)) {
-    is_answered_ = true;
-    answered_at_ = time;
-    if (is_waiting_) world_.fibers().wake(rank_, time);
+void MachineEngine::send_next(const std::shared_ptr<Sent>& sent, size_t next, double time) {
+  World& world = sent->world;
+  const bool at_once = world.machine().servers.list || sent->call.described;
+  if (next == sent->extents.size() || (at_once && next > 0)) {
+    sent->is_answered = true;
+    sent->answered_at = time;
+    if (sent->is_waited_for) world.fibers().wake(sent->rank, time);
     return;
   }
-  const std::span<const Extent> sent = at_once ? std::span(*extents) : std::span(*extents).subspan(next, 1);
-  world_.storage().serve(call, sent, time + machine.software.call_overhead, [this, call, extents, next](double done) {
-    world_.fibers().at(done, [this, call, extents, next](double now) { send_next(call, extents, next + 1, now); });
+  const std::span<const Extent> all(sent->extents);
+  const double begin = time + world.machine().software.call_overhead;
+  world.storage().serve(sent->call, at_once ? all : all.subspan(next, 1), begin, [sent, next](double done) {
+    sent->world.fibers().at(done, [sent, next](double now) { send_next(sent, next + 1, now); });
   });
 }
 
 void MachineEngine::wait_for_answers() {
-  if (!is_answered_) {
-    is_waiting_ = true;
+  if (!sent_->is_answered) {
+    sent_->is_waited_for = true;
     world_.fibers().block("a transfer");
-    is_waiting_ = false;
   }
-  world_.fibers().sleep_until(answered_at_);
+  world_.fibers().sleep_until(sent_->answered_at);
 }
 
 void MachineEngine::transfer(Direction direction, std::span<const Transfer> batch, Counters& counters) {
   const World::InPhase in_phase(world_, Phase::kTransfer);
-  send({world_.node_of(rank_), direction, false}, cut(direction, batch, counters));
+  send(call_of(direction), cut(direction, batch, counters));
   wait_for_answers();
 }
 
@@ -171,7 +172,9 @@ void MachineEngine::transfer_structured(Direction direction, const StructuredTra
   const bool reading = direction == Direction::kRead;
   (reading ? counters.read_requests : counters.write_requests) += 1;
   (reading ? counters.read_bytes : counters.written_bytes) += bytes;
-  send({world_.node_of(rank_), direction, true}, std::move(extents));
+  Storage::Call call = call_of(direction);
+  call.described = true;
+  send(call, std::move(extents));
   wait_for_answers();
   if (structured.bytes_done != nullptr) *structured.bytes_done += bytes;
 }
@@ -194,7 +197,7 @@ void MachineEngine::update(const Transfer& image, bool has_holes, const std::fun
 void MachineEngine::start(Direction direction, std::span<const Transfer> batch) {
   if (is_started_) throw Error(ErrorKind::kInternal, path() + ": a transfer has been started already");
   started_counters_ = {};
-  send({world_.node_of(rank_), direction, false}, cut(direction, batch, started_counters_));
+  send(call_of(direction), cut(direction, batch, started_counters_));
   is_started_ = true;
 }
 
@@ -202,6 +205,20 @@ void MachineEngine::wait(Counters& counters) {
   if (!std::exchange(is_started_, false)) return;
   const World::InPhase in_phase(world_, Phase::kTransfer);
   counters += std::exchange(started_counters_, {});
+  wait_for_answers();
+}
+
+// Where servers have page caches, it waits until their dirty blocks are on the disks.
+void MachineEngine::sync() {
+  if (!world_.storage().has_caches()) return;
+  const World::InPhase in_phase(world_, Phase::kTransfer);
+  world_.let_earlier_run();
+  sent_ = std::make_shared<Sent>(Sent{world_, rank_, {}, {}});
+  world_.storage().sync(world_.node_of(rank_), world_.fibers().now(), [sent = sent_](double done) {
+    sent->is_answered = true;
+    sent->answered_at = done;
+    if (sent->is_waited_for) sent->world.fibers().wake(sent->rank, done);
+  });
   wait_for_answers();
 }
 

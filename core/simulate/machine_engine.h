@@ -34,6 +34,7 @@ class SimulatedFile {
   SimulatedFile(World& world, std::string path, int64_t bytes);
 
   const std::string& path() const { return path_; }
+  int number() const { return number_; }
   int64_t size() const { return size_; }
   void resize(int64_t bytes);
   // Its bytes; empty without data.
@@ -59,6 +60,7 @@ class SimulatedFile {
 
   World& world_;
   const std::string path_;
+  const int number_;
   int64_t size_;
   std::vector<std::byte> data_;
   std::list<Range> locked_;
@@ -83,15 +85,27 @@ class MachineEngine final : public Engine {
   std::unique_ptr<RangeLock> lock(int64_t begin, int64_t end) override;
   int64_t size() const override { return file_->size(); }
   void resize(int64_t bytes) override { file_->resize(bytes); }
-  void sync() override {}
+  void sync() override;
 
  private:
   // The requests of a batch, counted, and its bytes, moved.
   std::vector<Extent> cut(Direction direction, std::span<const Transfer> batch, Counters& counters);
+  // Requests that are under way. Their events may outlive the engine, if its rank fails.
+  struct Sent {
+    World& world;
+    const int rank;
+    const Storage::Call call;
+    const std::vector<Extent> extents;
+    bool is_answered = false;
+    bool is_waited_for = false;
+    double answered_at = 0;
+  };
+  Storage::Call call_of(Direction direction) const {
+    return {.node = world_.node_of(rank_), .direction = direction, .file = file_->number()};
+  }
   // Sends requests to the servers: all at once, or one after the other where servers take no lists.
   void send(const Storage::Call& call, std::vector<Extent> extents);
-  void send_next(const Storage::Call& call, const std::shared_ptr<const std::vector<Extent>>& extents, size_t next,
-                 double time);
+  static void send_next(const std::shared_ptr<Sent>& sent, size_t next, double time);
   // Waits until they are answered.
   void wait_for_answers();
   void move(Direction direction, const Transfer& piece);
@@ -100,9 +114,7 @@ class MachineEngine final : public Engine {
   const std::shared_ptr<SimulatedFile> file_;
   const int rank_;
   bool is_started_ = false;
-  bool is_answered_ = true;
-  bool is_waiting_ = false;
-  double answered_at_ = 0;
+  std::shared_ptr<Sent> sent_;
   Counters started_counters_;
 };
 

@@ -53,7 +53,7 @@ TEST(Network, LeavesOfAFatTreeShareTheirLinksUpwards) {
 
 // Servers of a machine, and calls to them one after the other.
 struct Servers {
-  explicit Servers(Machine given) : machine(std::move(given)) {}
+  explicit Servers(Machine given) : machine(std::move(given)) { storage.add_file(); }
   const Machine machine;
   Network network{machine};
   Fibers fibers{1};

@@ -88,10 +88,19 @@ OperationCase exact_case_of(const Json& json, int ranks) {
   return made;
 }
 
+// Throws if the array has 2^63 bytes or more.
+void check_bytes(const Shape& shape, int64_t element_bytes) {
+  int64_t bytes = element_bytes;
+  for (const int64_t extent : shape) {
+    if (__builtin_mul_overflow(bytes, extent, &bytes)) fail_member("shape", "an array of less than 2^63 bytes");
+  }
+}
+
 OperationCase distributed_case_of(const Json& json, int ranks) {
   OperationCase made;
   made.shape = json.at("shape").get<Shape>();
   made.element_bytes = json.at("element_bytes").get<int64_t>();
+  check_bytes(made.shape, made.element_bytes);
   made.order = order_of(json, made.shape.size());
   made.access.direction = json.value("write", false) ? Direction::kWrite : Direction::kRead;
   made.access.decomposition = decomposition_of(json, made.shape, ranks);
@@ -111,7 +120,8 @@ void take_gaps(const Json& json, int ranks, OperationCase& made) {
   const Json& gap = json["gap"];
   if (gap.is_array()) {
     made.gap_of_rank = gap.get<std::vector<double>>();
-    if (std::ssize(made.gap_of_rank) != ranks) fail_member("gap", "one for each of " + std::to_string(ranks) + " ranks");
+    if (std::ssize(made.gap_of_rank) != ranks)
+      fail_member("gap", "one for each of " + std::to_string(ranks) + " ranks");
   } else {
     made.gap_seconds = gap.get<double>();
   }
@@ -129,6 +139,7 @@ OperationCase case_of(const Json& json, int machine_ranks) {
   made.name = json.value("name", "");
   made.file = json.value("file", "data");
   made.repeat = json.value("repeat", 1);
+  made.sync = json.value("sync", false);
   return made;
 }
 

@@ -72,6 +72,7 @@ class Runner {
 
   void prepare(const OperationCase& one, const FileOf& file_of) {
     const auto form = form_of(one);
+    world_.storage().check_size(one.file, std::max(one.file_bytes, form->bytes()));
     const auto [found, is_new] = known_.try_emplace({one.file, form->key()}, static_cast<int>(arrays_.size()));
     if (is_new) {
       auto& file = files_[one.file];
@@ -97,23 +98,29 @@ class Runner {
     }
   }
 
+  // The arrays that a rank has opened: with all ranks, or alone.
+  struct OpenArrays {
+    std::shared_ptr<Comm> comm;
+    std::map<std::pair<int, bool>, std::unique_ptr<Array>> known;
+  };
+
   void run_rank(int rank) {
     OpenArrays arrays;
     arrays.comm = world_.comm(rank);
     const std::vector<size_t>& own = own_of_rank_[static_cast<size_t>(rank)];
     for (size_t next_own = 0, next_of_all = 0; next_own < own.size() || next_of_all < of_all_ranks_.size();) {
-      const bool is_own = next_of_all == of_all_ranks_.size() ||
-                          (next_own < own.size() && own[next_own] < of_all_ranks_[next_of_all]);
+      const bool is_own =
+          next_of_all == of_all_ranks_.size() || (next_own < own.size() && own[next_own] < of_all_ranks_[next_of_all]);
       const size_t number = is_own ? own[next_own++] : of_all_ranks_[next_of_all++];
-      run_repeatedly(number, array_of(prepared_[number], arrays, rank), rank);
+      run_repeatedly(number, arrays, rank);
     }
     heap_most_ = std::max(heap_most_, heap_bytes_if_due());
   }
 
-  void run_repeatedly(size_t number, Array& array, int rank) {
+  void run_repeatedly(size_t number, OpenArrays& arrays, int rank) {
     const Prepared& prepared = prepared_[number];
     for (int repeat = 0; repeat < prepared.given->repeat; ++repeat) {
-      run_operation(prepared, array, rank, static_cast<int>(number),
+      run_operation(prepared, arrays, rank, static_cast<int>(number),
                     result_.operations[prepared.first_result + static_cast<size_t>(repeat)]);
     }
   }
@@ -123,12 +130,6 @@ class Runner {
     ++finished_;
     return finished_ == 1 || finished_ == world_.ranks() ? heap_bytes() : 0;
   }
-
-  // The arrays that a rank has opened: with all ranks, or alone.
-  struct OpenArrays {
-    std::shared_ptr<Comm> comm;
-    std::map<std::pair<int, bool>, std::unique_ptr<Array>> known;
-  };
 
   Array& array_of(const Prepared& prepared, OpenArrays& arrays, int rank) {
     const bool is_alone = prepared.given->is_alone();
@@ -152,8 +153,9 @@ class Runner {
     return std::make_unique<Array>(comm, file, options);
   }
 
-  void run_operation(const Prepared& prepared, Array& array, int rank, int number, OperationResult& result) {
+  void run_operation(const Prepared& prepared, OpenArrays& arrays, int rank, int number, OperationResult& result) {
     const OperationCase& given = *prepared.given;
+    Array& array = array_of(prepared, arrays, rank);
     Fibers& fibers = world_.fibers();
     fibers.sleep_until(fibers.now() + given.gap_of(rank));
     world_.count_time(rank);
@@ -165,8 +167,19 @@ class Runner {
     if (memory_of_) memory_of_(number, rank, memory);
     const bool is_shared = prepared.operation.size() == 1;
     const Execution done = array.execute(prepared.operation[is_shared ? 0 : static_cast<size_t>(place)], memory);
+    if (given.sync && world_.storage().has_caches()) synchronise(prepared, arrays, rank);
     world_.count_time(rank);
     add(result, before, world_.use(rank), done, place);
+  }
+
+  // When all ranks have written, one of them tells the servers to write what is dirty, and the others wait.
+  void synchronise(const Prepared& prepared, OpenArrays& arrays, int rank) {
+    const bool is_alone = prepared.given->is_alone();
+    if (!is_alone) arrays.comm->barrier();
+    if (is_alone || rank == 0) {
+      MachineEngine(world_, arrays_[static_cast<size_t>(prepared.array)].file, rank).sync();
+    }
+    if (!is_alone) arrays.comm->barrier();
   }
 
   void add(OperationResult& result, const RankUse& before, const RankUse& after, const Execution& done, int place) {
@@ -264,7 +277,9 @@ Json servers_json(World& world) {
                        {"written_bytes", use.written_bytes},
                        {"lock_transfers", use.lock_transfers},
                        {"busy_seconds", use.busy_seconds},
-                       {"waited_seconds", use.waited_seconds}});
+                       {"waited_seconds", use.waited_seconds},
+                       {"cache_hit_bytes", use.cache_hit_bytes},
+                       {"written_back_bytes", use.written_back_bytes}});
   }
   return servers;
 }

@@ -27,6 +27,7 @@ struct OperationCase {
   std::vector<int> order;  // dimensions, the slowest first
   Operation::Access access;
   int repeat = 1;
+  bool sync = false;                                // the file is synchronised after it
   int rank = kAllRanks;                             // the rank that makes it alone
   double gap_seconds = 0;                           // of computing before it
   std::vector<double> gap_of_rank = {};             // empty: gap_seconds on each rank
@@ -69,8 +70,8 @@ struct Result {
   int64_t heap_bytes_per_rank = 0;  // that the library allocated for a rank of the simulation
 };
 
-// Runs the operations in `world`. Each rank makes its own ones and those of all ranks in their order; ranks meet only in
-// those of all ranks. `file_of` gives the file of a name; see the tests.
+// Runs the operations in `world`. Each rank makes its own ones and those of all ranks in their order; ranks meet only
+// in those of all ranks. `file_of` gives the file of a name; see the tests.
 Result run_operations(World& world, const std::vector<OperationCase>& operations,
                       const std::function<std::shared_ptr<SimulatedFile>(const OperationCase&)>& file_of,
                       const std::function<void(int operation, int rank, LocalMemory&)>& memory_of = {});

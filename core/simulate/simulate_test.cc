@@ -251,6 +251,117 @@ TEST(Simulate, EveryByteReachesTheServersOnce) {
   EXPECT_EQ(world.storage().disk_statistics().written_bytes, bytes_of(given));
 }
 
+// ---- files and page caches ------------------------------------------------------------------------------------------
+
+TEST(Simulate, FilesThatServersCannotHoldAreRefused) {
+  World world(small_machine(1, 1, 2), {.ranks = 1});
+  const int64_t most = 2 * Storage::kFileBytesMax;
+  EXPECT_NO_THROW(world.storage().check_size("data", most));
+  EXPECT_THROW(world.storage().check_size("data", most + 1), Error);
+  SimulatedFile file(world, "data", 0);
+  EXPECT_THROW(file.resize(most + 1), Error);
+  EXPECT_EQ(file.size(), 0);
+  OperationCase longer = blocks_of({int64_t{1} << 45}, {1}, 1, Direction::kRead, Method::kDirect);
+  const auto file_of = [&](const OperationCase&) { return std::make_shared<SimulatedFile>(world, "data", 0); };
+  EXPECT_THROW(run_operations(world, {longer}, file_of), Error);
+}
+
+struct Cached {
+  double seconds = 0;
+  RequestsOfRanks requests;
+  int64_t hit_bytes = 0;
+  int64_t written_back_bytes = 0;
+  DiskStatistics disks;
+};
+
+// Operations of four ranks on one file of two servers.
+Cached run_cached(const std::vector<OperationCase>& operations, int64_t cache_bytes) {
+  Machine machine = small_machine(2, 2);
+  machine.servers.cache_bytes = cache_bytes;
+  machine.servers.cache_bandwidth = 1e9;
+  World world(machine, {.ranks = 4});
+  Cached found;
+  found.requests.resize(4);
+  const auto file = std::make_shared<SimulatedFile>(world, "data", bytes_of(operations.front()));
+  file->record = &found.requests;
+  found.seconds = run_operations(world, operations, [&](const OperationCase&) { return file; }).seconds;
+  for (const ServerUse& use : world.storage().uses()) {
+    found.hit_bytes += use.cache_hit_bytes;
+    found.written_back_bytes += use.written_back_bytes;
+  }
+  found.disks = world.storage().disk_statistics();
+  return found;
+}
+
+OperationCase cached_case(Direction direction, Method method = Method::kList) {
+  return blocks_of({256, 256}, {2, 2}, 4, direction, method);
+}
+
+TEST(Simulate, APageCacheChangesNoRequestAndRepeatsExactly) {
+  for (const Method method : {Method::kDirect, Method::kSieve, Method::kList, Method::kTwoPhase}) {
+    const std::vector<OperationCase> both{cached_case(Direction::kWrite, method),
+                                          cached_case(Direction::kRead, method)};
+    const Cached without = run_cached(both, 0);
+    for (const int64_t cache_bytes : {int64_t{64} << 10, int64_t{4} << 20}) {
+      const Cached with = run_cached(both, cache_bytes);
+      EXPECT_EQ(with.requests, without.requests);
+      EXPECT_EQ(run_cached(both, cache_bytes).seconds, with.seconds);
+    }
+    EXPECT_EQ(without.hit_bytes + without.written_back_bytes, 0);
+  }
+}
+
+TEST(Simulate, APageCacheGivesWhatWasWritten) {
+  const std::vector<OperationCase> both{cached_case(Direction::kWrite), cached_case(Direction::kRead)};
+  const Cached found = run_cached(both, int64_t{4} << 20);
+  EXPECT_EQ(found.hit_bytes, bytes_of(both.front()));
+  EXPECT_EQ(found.disks.read_bytes, 0);
+  EXPECT_LT(found.seconds, run_cached(both, 0).seconds);
+}
+
+TEST(Simulate, ASyncWaitsUntilTheDisksHaveWhatIsDirty) {
+  OperationCase write = cached_case(Direction::kWrite);
+  const Cached unsynced = run_cached({write}, int64_t{64} << 20);
+  write.sync = true;
+  const Cached synced = run_cached({write}, int64_t{64} << 20);
+  EXPECT_EQ(unsynced.disks.written_bytes, 0);
+  EXPECT_EQ(synced.disks.written_bytes, bytes_of(write));
+  EXPECT_EQ(synced.written_back_bytes, bytes_of(write));
+  EXPECT_GT(synced.seconds, unsynced.seconds + static_cast<double>(bytes_of(write)) / 2 / 100e6);
+  EXPECT_EQ(synced.requests, unsynced.requests);
+}
+
+TEST(Simulate, WritesWaitForTheDisksWhereTooMuchIsDirty) {
+  const OperationCase write = cached_case(Direction::kWrite);
+  const Cached found = run_cached({write}, int64_t{32} << 10);
+  EXPECT_GE(found.disks.written_bytes, bytes_of(write) - 2 * (int64_t{32} << 10));
+  EXPECT_GT(found.seconds, static_cast<double>(bytes_of(write)) / 2 / 100e6 * 0.8);
+}
+
+TEST(Simulate, FilesHaveBlocksAndLocksOfTheirOwn) {
+  Machine machine = small_machine(2, 1);
+  machine.servers.cache_bytes = int64_t{4} << 20;
+  machine.servers.cache_bandwidth = 1e9;
+  World world(machine, {.ranks = 2});
+  OperationCase mine = blocks_of({4096}, {1}, 1, Direction::kWrite, Method::kDirect);
+  std::vector<OperationCase> operations;
+  for (const int rank : {0, 1}) {
+    mine.rank = rank;
+    mine.file = "file " + std::to_string(rank);
+    operations.push_back(mine);
+  }
+  mine.access.direction = Direction::kRead;
+  mine.file = "file 2";
+  operations.push_back(mine);
+  run_operations(world, operations, [&](const OperationCase& one) {
+    return std::make_shared<SimulatedFile>(world, one.file, bytes_of(one));
+  });
+  for (const ServerUse& use : world.storage().uses()) {
+    EXPECT_EQ(use.lock_transfers, 0);
+    EXPECT_EQ(use.cache_hit_bytes, 0);
+  }
+}
+
 TEST(Simulate, MoreRanksThanPlacesAreRefused) { EXPECT_THROW(World(small_machine(2, 2), {.ranks = 5}), Error); }
 
 }  // namespace

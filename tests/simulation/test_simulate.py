@@ -99,6 +99,31 @@ def test_ncio_moves_its_regions_only() -> None:
     assert sum(one["bytes"] for one in found.values["servers"]) == 8 * 16 * 8
 
 
+def test_page_caches_give_what_was_written_and_change_no_request() -> None:
+    written = distributed((1024, 128), "f8", (Block(), Whole()), ranks=8, method="direct", write=True)
+    both = [written, dataclasses.replace(written, write=False)]
+    settings = {"servers.cache_bytes": 1 << 24, "servers.cache_bandwidth": 1e9}
+    without, cached = (swath.simulate(both, "sp2", ranks=8, settings=given) for given in ({}, settings))
+    assert sum(one["cache_hit_bytes"] for one in cached.values["servers"]) == written.bytes
+    assert "1.0 MiB of reads were there, 0 B written back" in str(cached)
+    assert "page caches" not in str(without)
+    assert cached.seconds < without.seconds
+    for key in ("requests", "bytes"):
+        assert [one[key] for one in cached.values["servers"]] == [one[key] for one in without.values["servers"]]
+
+
+def test_a_sync_waits_for_what_the_page_caches_write_back() -> None:
+    settings = {"servers.cache_bytes": 1 << 24}
+    written = distributed((1024, 128), "f8", (Block(), Whole()), ranks=8, write=True)
+    seconds, written_back = [], []
+    for sync in (False, True):
+        found = swath.simulate(dataclasses.replace(written, sync=sync), "sp2", ranks=8, settings=settings)
+        seconds.append(found.seconds)
+        written_back.append(sum(one["written_back_bytes"] for one in found.values["servers"]))
+    assert seconds[0] < seconds[1]
+    assert written_back == [0, written.bytes]
+
+
 def test_the_text_says_time_phases_servers_and_limit(capsys: Capture) -> None:
     text = printed(capsys, *ASKED)
     for said in ("feynman: 256.0 KiB by 8 ranks", "phases, mean of the ranks:", "16 servers, requests:", "limited by"):
@@ -155,5 +180,8 @@ def test_what_cannot_be_simulated_is_refused_in_a_line(capsys: Capture) -> None:
     assert "expected KEY=VALUE" in refused(capsys, *ASKED, "--set", "servers")
     assert "a machine has no such key" in refused(capsys, *ASKED, "--set", "servers.number=3")
     assert "study weather: expected one of io-nodes" in refused(capsys, "simulate", "--study", "weather")
+    huge = ("simulate", "--machine", "feynman", "--ranks", "4", "--write", "--shape")
+    assert "hold at most 70368744177664 bytes of a file each" in refused(capsys, *huge, "1099511627776,1024")
+    assert "expected an array of less than 2^63 bytes" in refused(capsys, *huge, "1099511627776,1073741824")
     with pytest.raises(swath.ArgumentError, match=r"simulate: noise=2.0: expected a part"):
         swath.simulate(distributed((4,), "f8", ranks=1), "sp2", ranks=1, noise=2.0)

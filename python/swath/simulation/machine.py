@@ -133,6 +133,8 @@ KEYS: dict[str, dict[str, tuple[Expected, Any]]] = {
         "list": (_Truth(), False),
         "datatype": (_Truth(), False),
         "locks": (_Truth(), True),
+        "cache_bytes": (_Count(0), 0),
+        "cache_bandwidth": (_SECONDS, 0.0),
     },
     "servers.disk": {"preset": (_Text(), ""), **DISK},
     "stripe": {

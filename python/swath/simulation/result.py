@@ -10,6 +10,7 @@ from swath.base.units import in_bytes, in_seconds
 from swath.simulation.machine import Machine
 from swath.simulation.operations import AnyOperation
 
+CACHE_KEYS = ("cache_hit_bytes", "written_back_bytes")
 NAMES_MAX = 8
 """Operations of single ranks have a line for each name, up to so many names; then a line for all."""
 
@@ -151,6 +152,9 @@ class Simulated:
         for key in ("bytes", "requests", "busy_seconds"):
             least, mean, most = self.in_words(key)
             yield f"{count:,} servers, {key.removesuffix('_seconds')}: least {least}, mean {mean}, most {most}"
+        if self.machine.values["servers"]["cache_bytes"]:
+            hits, written = (int(sum(one[key] for one in self.values["servers"])) for key in CACHE_KEYS)
+            yield f"page caches of the servers: {in_bytes(hits)} of reads were there, {in_bytes(written)} written back"
         for name, link in self.values["links"].items():
             yield f"links, {name}: {in_bytes(int(link['bytes']))} in {int(link['messages']):,} messages"
         for name, messages in self.values["messages"].items():
