@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from swath.advice.runs.advice import INTERFACE, Finding, Proposal, Question
+from swath.advice.runs.advice import INTERFACE, Finding, Proposal
 from swath.advice.runs.means import lines
 from swath.advice.runs.pattern import Pattern
+from swath.advice.runs.question import Question
 from swath.advice.runs.rules.common import LARGE_BYTES, of_access, worth_a_look
 from swath.replay.changes import Merge
 
@@ -39,4 +40,4 @@ def findings(question: Question) -> Iterator[Finding]:
             ("the program can hold 4 MiB of it in memory",),
             3,
         )
-        yield of_access(one, question.compared(one, after), proposal)
+        yield of_access(question, one, question.compared(one, after), proposal)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from swath.advice.runs.advice import LOCAL, Finding, Proposal, Question
+from swath.advice.runs.advice import LOCAL, Finding, Proposal
 from swath.advice.runs.means import lines
 from swath.advice.runs.pattern import Pattern
+from swath.advice.runs.question import Question
 from swath.advice.runs.rules.common import LARGE_BYTES, of_access, worth_a_look
 
 DENSITY_MIN = 0.02
@@ -25,6 +26,7 @@ def findings(question: Question) -> Iterator[Finding]:
         now = question.now(one)
         after = Pattern("read", now.ranks, now.regions, now.size, now.gap, method="sieve", times=now.times)
         yield of_access(
+            question,
             one,
             question.compared(one, after),
             Proposal(
