@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from made_logs import Call, batches, columns, made_log, rows_of_one_rank, rows_of_ranks
-from recomputing import differences
+from recomputing import differences, unexplained
 from swath.advice.runs.factors import file
 from swath.advice.runs.measures import MEASURES
 from swath.advice.runs.observed import Observed, observed
@@ -214,7 +214,7 @@ def of_log(log: Log, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def differences_of(said: list[dict[str, Any]], printed: Printed) -> list[str]:
     """What is not as some advice says."""
-    return [wrong for one in said for wrong in differences(one, printed)]
+    return [wrong for one in said for wrong in (*differences(one, printed), *unexplained(one))]
 
 
 def advised(printed: Printed, *words: object) -> list[dict[str, Any]]:
@@ -249,6 +249,10 @@ def test_a_number_that_is_wrong_is_found(printed: Printed, monkeypatch: pytest.M
     value = said["values"]["price_then"]
     wrong = {**said, "values": {**said["values"], "price_then": {**value, "value": value["value"] * 1.001}}}
     assert any("price_then" in line for line in differences(wrong, printed))
+    assert unexplained(said) == []
+    assert unexplained({**said, "condition": "401 regions of 1.5 KiB, 7.31 s"}) == [
+        f"{number!r} in '401 regions of 1.5 KiB, 7.31 s'" for number in ("401", "1.5 KiB", "7.31")
+    ]
 
 
 def test_what_earlier_advice_saves_is_in_the_formulas(printed: Printed, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ import ast
 import json
 import math
 import operator
+import re
 import shlex
 from collections.abc import Callable
 from typing import Any
@@ -19,6 +20,13 @@ FUNCTIONS: dict[str, Callable[..., float]] = {
     "sum": lambda *numbers: math.fsum(numbers),
 }
 
+NUMBER = re.compile(r"(?<![\w./(])(\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?)( (?:B|KiB|MiB|GiB)\b|%)?")
+UNITS = {"": 1.0, "B": 1.0, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30, "%": 0.01}
+NO_MEASURE = re.compile(
+    r"(rank|server|number|guideline) \d+|less than 1.0 MiB|can hold 4 MiB|[\d,]+ more like these|array of \([^)]*\)"
+    r"|; (contiguous|strided|BLOCK|CYCLIC|each rank|\()[^;]*"
+)
+"""Parts of words that name a thing, a limit of a rule, or the distribution that `swath characterise` prints."""
 Printed = Callable[[list[str]], str]
 """Runs a command by its words, without "swath", and returns what it prints."""
 
@@ -49,6 +57,31 @@ def differences(advice: dict[str, Any], printed: Printed) -> list[str]:
         if not _equal(found, number, evidence["seconds"]):
             wrong.append(f"{name}: {number} in the advice, {found} by {advice['formulas'][name]}")
     return wrong
+
+
+def unexplained(advice: dict[str, Any]) -> list[str]:
+    """Numbers in the words of an advice that no value, formula or priced pattern of it has."""
+    values = {name: said["value"] for name, said in advice["values"].items()}
+    formulas = {name: ast.parse(text, mode="eval").body for name, text in advice["formulas"].items()}
+    known = [*values.values(), *(_evaluated(one, formulas, values) for one in formulas.values())]
+    for said in advice["values"].values():
+        known += [float(number) for number in re.findall(r"=(\d+)\b", said.get("command", ""))]
+    words = [advice["title"], advice["evidence"]["what"], advice["condition"], *advice["presumes"]]
+    return [
+        f"{match[0]!r} in {text!r}"
+        for text in words
+        for match in NUMBER.finditer(NO_MEASURE.sub("", text))
+        if not any(_is_shown_as(number, match[1], match[2] or "") for number in known)
+    ]
+
+
+def _is_shown_as(number: float, digits: str, unit: str) -> bool:
+    """Whether words show a number by these digits and this unit, rounded, or up to a whole number."""
+    shown = float(digits.replace(",", ""))
+    mantissa, _, exponent = digits.replace(",", "").partition("e")
+    step = 10.0 ** (int(exponent or 0) - len(mantissa.partition(".")[2]))
+    scaled = number / UNITS[unit.strip()]
+    return abs(scaled - shown) <= step / 2 * (1 + 1e-9) or math.ceil(scaled) == shown
 
 
 def _equal(found: float, said: float, scale: float = 0.0) -> bool:

@@ -282,6 +282,12 @@ def _distinct(run: PricedRun, way: str, file: str) -> float:
     return _access(run, way, file).distinct
 
 
+@_measure("rank-bytes WAY FILE", "different bytes that a rank moves, the mean of the ranks", "bytes")
+def _rank_distinct(run: PricedRun, way: str, file: str) -> float:
+    one = _access(run, way, file)
+    return one.rank_distinct / one.ranks
+
+
 @_measure("span WAY FILE", "bytes from the first to the last byte that is moved", "bytes")
 def _span(run: PricedRun, way: str, file: str) -> float:
     return _access(run, way, file).span
@@ -322,6 +328,11 @@ def _server_calls(run: PricedRun, way: str, server: int) -> float:
 @_measure("server-bytes WAY server=N", "bytes of the requests that lie on one server alone", "bytes")
 def _server_bytes(run: PricedRun, way: str, server: int) -> float:
     return _server(run, way, server).bytes
+
+
+@_measure("server-files WAY server=N", "files of the requests that lie on one server alone", "files")
+def _server_files(run: PricedRun, way: str, server: int) -> float:
+    return len(_server(run, way, server).files)
 
 
 @_measure("server-rate WAY server=N", "seconds a byte of a server's median request", "s/byte")

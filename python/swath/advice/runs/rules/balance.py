@@ -32,14 +32,18 @@ def findings(question: Question) -> Iterator[Finding]:
         imbalance = float(seconds[worst] / seconds.mean()) if seconds.mean() > 0 else 1.0
         if most / mean < IMBALANCE_MIN or imbalance < IMBALANCE_MIN:
             continue
+        slowest, mean_seconds = _of_rank(question, way, of, worst), _mean(question, way, of)
+        by_bytes = _bytes(question, way, worst).named("times_the_bytes")
+        by_seconds = (slowest / mean_seconds).named("times_the_seconds")
         subject = Subject(
             tuple(one.file for one in of),
             (("", f"balance of {way}s"),),
-            f"rank {worst} {way}s {most / mean:.2f} times the mean of {run.processes:,} ranks, and takes "
-            f"{imbalance:.2f} times as long",
+            f"rank {worst} {way}s {by_bytes.number:.2f} times the mean of {run.processes:,} ranks, and takes "
+            f"{by_seconds.number:.2f} times as long",
             question.measure("calls_now", "calls", way),
             question.measure("bytes_now", "bytes", way),
             _rows(of),
+            facts=(by_bytes, by_seconds, question.measure("processes", "processes")),
         )
         proposal = Proposal(
             BALANCE,
@@ -56,12 +60,16 @@ def _estimate(question: Question, way: str, of: list[Accesses], seconds: np.ndar
     worst = int(seconds.argmax())
     slowest, mean = _of_rank(question, way, of, worst), _mean(question, way, of)
     by_seconds = slowest - mean
-    bytes_now = question.measure("bytes_of_rank", "bytes", way, f"rank={worst}")
-    by_bytes = by_seconds
-    if bytes_now.number > 0:
-        by_bytes = slowest * (1 - question.measure("mean_bytes", "bytes", way, "mean") / bytes_now)
+    times = _bytes(question, way, worst)
+    by_bytes = slowest * (1 - 1 / times) if times.number > 0 else by_seconds
     of_ranks = RankSeconds(dict(enumerate(seconds.tolist())), lambda rank: _of_rank(question, way, of, rank))
     return Estimate(of_ranks, least(by_seconds, by_bytes), by_seconds, greatest(by_seconds, by_bytes))
+
+
+def _bytes(question: Question, way: str, rank: int) -> Formula:
+    """Return the bytes of a rank, divided by the mean."""
+    of_rank = question.measure("bytes_of_rank", "bytes", way, f"rank={rank}")
+    return of_rank / question.measure("mean_bytes", "bytes", way, "mean")
 
 
 def _of_rank(question: Question, way: str, of: list[Accesses], rank: int) -> Formula:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from swath.advice.runs.advice import PATTERN, Finding, Proposal
+from swath.advice.runs.estimate import Formula
 from swath.advice.runs.means import lines
 from swath.advice.runs.observed import Accesses
 from swath.advice.runs.pattern import Pattern
@@ -55,7 +56,13 @@ def findings(question: Question) -> Iterator[Finding]:
                 presumes=_presumes(one, phases, 0.0 if skew is None else skew.number),
                 guideline=6 if runs > MANY_REGIONS else 1,
             ),
+            facts=(_regions_of_a_phase(question, one),),
         )
+
+
+def _regions_of_a_phase(question: Question, one: Accesses) -> Formula:
+    regions, phases = (question.measure(name, name, one.way, one.file) for name in ("regions", "phases"))
+    return (regions / phases).named("regions_of_a_phase")
 
 
 def _presumes(one: Accesses, phases: int, skew: float) -> tuple[str, ...]:

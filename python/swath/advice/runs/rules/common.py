@@ -63,11 +63,13 @@ def of_access(
 
 def facts_of(question: Question, one: Accesses) -> tuple[Formula, ...]:
     """Return the numbers of an access that words mention, as far as the log tells them."""
-    return tuple(
+    known = [
         question.measure(name.replace("-", "_"), name, one.way, one.file)
         for attribute, name in FACTS.items()
         if not math.isnan(getattr(one, attribute)) and getattr(one, attribute) >= 0
-    )
+    ]
+    calls, moved = (question.measure(f"{what}_now", what, one.way, one.file) for what in ("calls", "bytes"))
+    return (*known, calls, (moved / calls).named("bytes_of_a_call"))
 
 
 def described(one: Accesses) -> str:

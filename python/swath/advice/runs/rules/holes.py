@@ -37,6 +37,7 @@ def findings(question: Question) -> Iterator[Finding]:
         likely = seconds.slowest * (reading / both)
         fewer = stated(FEWER, "fewer", "aggregators may read at the same time as others write; the log does not tell")
         more = stated(MORE, "more", "ranks may wait for the slowest aggregator; the log does not tell")
+        again = f"{wanted:,} times" if wanted else "never"
         yield of_access(
             question,
             one,
@@ -45,10 +46,10 @@ def findings(question: Question) -> Iterator[Finding]:
                 SERVERS,
                 "collective writes that do not read first",
                 f"the file is read {reads.number:,.0f} times and written {writes.number:,.0f} times below MPI-IO, and "
-                f"the program reads it {wanted:,} times",
+                f"the program reads it {again}",
                 lines(question.run, "holes", by_mpi_io=True),
                 presumes=("the ranks together leave few holes, or the holes may be written by other calls",),
             ),
             "reads of collective writes",
-            (reads, writes),
+            (reads, writes, *([] if reader is None else [question.measure("reads_above", "calls", "read", one.file)])),
         )

@@ -53,7 +53,7 @@ def _small_files(question: Question) -> Iterator[Finding]:
         f"{calls.number:,.0f} calls that move no bytes, on {len(small):,} files of less than {in_bytes(SMALL_FILE)}",
         calls,
         question.measure("bytes_now", "small-files", "bytes"),
-        facts=(files, processes),
+        facts=((files / processes).named("files_of_a_rank"),),
     )
     proposal = Proposal(
         METADATA,

@@ -35,6 +35,7 @@ def findings(question: Question) -> Iterator[Finding]:
                 presumes=(f"each rank has {in_bytes(round(held))} of memory for them",),
             ),
             "repeated reads",
+            (question.measure("rank_bytes", "rank-bytes", "read", one.file),),
         )
 
 

@@ -87,6 +87,7 @@ def _slow_server(question: Question, way: str) -> Iterator[Finding]:
         f"{of.calls:,} {way}s on server {worst} alone, {len(files):,} files; {slower}",
         question.measure("calls_now", "server-calls", way, server),
         question.measure("bytes_now", "server-bytes", way, server),
+        facts=(question.measure("files", "server-files", way, server), _slower(question, way, server)),
     )
     proposal = Proposal(
         SERVERS,
@@ -100,6 +101,11 @@ def _slow_server(question: Question, way: str) -> Iterator[Finding]:
         lambda rank: question.measure("seconds_now", "server-seconds", way, server, f"rank={rank}"),
     )
     yield Finding(subject, proposal, _as_others(question, way, server, seconds))
+
+
+def _slower(question: Question, way: str, server: str) -> Formula:
+    rate = question.measure("rate", "server-rate", way, server)
+    return (rate / question.measure("median_rate", "server-rate", way, "median")).named("slower")
 
 
 def _as_others(question: Question, way: str, server: str, seconds: RankSeconds) -> Estimate:
