@@ -134,8 +134,8 @@ def struck_of(shown: Verification | None) -> set[str]:
 
 
 def _print_measure(options: argparse.Namespace, run: PricedRun) -> int:
-    measure, _ = measures.found(options.measure)
-    number = measures.value(run, options.measure)
+    measure, said_for = measures.found(measures.split(options.measure))
+    number = float(measure.of(run, *said_for))
     if options.json:
         said = {"measure": options.measure, "value": number, "unit": measure.unit, "meaning": measure.meaning}
         output.print_json(said)

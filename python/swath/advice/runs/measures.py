@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,7 +53,12 @@ class Measure:
     is_priced: bool
     of: Callable[..., float]
 
-    def matched(self, words: list[str]) -> list[str | int] | None:
+    @functools.cached_property
+    def first(self) -> str:
+        """Return its first word."""
+        return self.form.partition(" ")[0]
+
+    def matched(self, words: Sequence[str]) -> list[str | int] | None:
         """Return what stands for WAY, CALL, FILE and N; None if the words have another form."""
         form = self.form.split()
         if len(form) != len(words):
@@ -81,36 +87,32 @@ def _measure(
     return keep
 
 
-def found(text: str) -> tuple[Measure, list[str | int]]:
+def found(words: Sequence[str]) -> tuple[Measure, list[str | int]]:
     """Return the measure that words name, and what they say for WAY, CALL, FILE and N.
 
     Raises:
         ArgumentError: they name none; the error has the forms that were expected.
     """
-    try:
-        words = shlex.split(text)
-    except ValueError as error:
-        raise ArgumentError(f'measure "{text}": {error}; expected shell words, with file names in quotes') from None
-    for measure in MEASURES:
+    first = words[0] if words else ""
+    measures = [one for one in MEASURES if one.first == first]
+    for measure in measures:
         matched = measure.matched(words)
         if matched is not None:
             return measure, matched
-    first = words[0] if words else ""
-    forms = [one.form for one in MEASURES if one.form.split()[0] == first]
-    if forms:
-        raise ArgumentError(f'measure "{text}": expected "{first}" as in: {"; ".join(forms)}')
-    names = ", ".join(dict.fromkeys(one.form.split()[0] for one in MEASURES))
+    text = shlex.join(words)
+    if measures:
+        forms = "; ".join(one.form for one in measures)
+        raise ArgumentError(f'measure "{text}": expected "{first}" as in: {forms}')
+    names = ", ".join(dict.fromkeys(one.first for one in MEASURES))
     raise ArgumentError(f'measure "{text}": it begins with {first!r}; expected one of {names}')
 
 
-def value(run: PricedRun, text: str) -> float:
-    """Return the number that words name.
-
-    Raises:
-        ArgumentError: they name none, or the log has no such calls, rank or server.
-    """
-    measure, words = found(text)
-    return float(measure.of(run, *words))
+def split(text: str) -> list[str]:
+    """Return the words of a text. Raise ArgumentError if a quotation does not end."""
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise ArgumentError(f'measure "{text}": {error}; expected shell words, with file names in quotes') from None
 
 
 def _access(run: PricedRun, way: str, file: str) -> Accesses:

@@ -89,10 +89,11 @@ class PricedRun:
         """Return the seconds of each rank: from the log, or priced if the store is another one."""
         if not self.prices.is_elsewhere:
             return one.seconds
+        return self.kept(("seconds", one.file, one.way), lambda: dict.fromkeys(one.seconds, self._priced(one)))
+
+    def _priced(self, one: Accesses) -> float:
         priced = self.planned.get((one.file, one.way))
-        if priced is None:
-            priced = self.prices.seconds(self.now(one))
-        return dict.fromkeys(one.seconds, priced)
+        return self.prices.seconds(self.now(one)) if priced is None else priced
 
     @cached_property
     def seconds_in_calls(self) -> float:

@@ -34,10 +34,9 @@ class Question(PricedRun):
             name: its name in formulas.
             words: the words of `swath.advice.runs.measures`; a file's name is one of them.
         """
-        text = shlex.join(words)
-        measure, said = measures.found(text)
+        measure, said = measures.found(words)
         prices = self.prices.command if measure.is_priced else ""
-        return Value(measure.of(self, *said), name, self._command(prices, text))
+        return Value(measure.of(self, *said), name, self._command(prices, shlex.join(words)))
 
     def price(self, name: str, words: str, cached: float = 0.0) -> Value:
         """Return a price, with the command that prints it.
@@ -49,7 +48,8 @@ class Question(PricedRun):
         """
         part = f" --cached {cached:g}" if cached else ""
         command = f"swath advise{self.prices.command}{part} --price {shlex.quote(words)}"
-        return Value(priced(self.prices, words, cached).value, name, command)
+        number = self.kept(("price", words, cached), lambda: priced(self.prices, words, cached).value)
+        return Value(number, name, command)
 
     def learned(self, title: str, factor: Factor) -> Value:
         """Return a factor that replays have taught, with the command that prints it."""

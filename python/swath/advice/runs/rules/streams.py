@@ -31,26 +31,33 @@ def findings(question: Question) -> Iterator[Finding]:
     if not prices.is_measured or not prices.numbers["device.read"]:
         return
     large = [one for one in worth_a_look(question) if _has_streams(one) and not question.cached(one)]
-    for one in large:
-        ranks = {rank for other in large if other.way == one.way for rank in other.seconds}
+    for way in ("read", "write"):
+        mine = [one for one in large if one.way == way]
+        ranks = {rank for one in mine for rank in one.seconds}
         if len(ranks) < 2:
             continue
         counts = range(1, min(len(ranks), STREAMS_MAX) + 1)
-        best = min(counts, key=lambda n: prices.slowdown(one.way, n) / n)
-        yield of_access(
-            question,
-            one,
-            _estimate(question, one, best, counts[-1]),
-            Proposal(
-                STREAMS,
-                f"at most {best} stream{'s' if best > 1 else ''} at a time",
-                condition=f"{len(ranks):,} ranks transfer at once; the store is fastest with {best}",
-                means=lines(question.run, "streams"),
-                change=Streams(file=one.file, streams=best),
-                presumes=("no other job uses the store", "the ranks transfer at the same time"),
-            ),
-            f"streams of {one.way}s",
-        )
+        slowdowns = {n: prices.slowdown(way, n) / n for n in counts}
+        best = min(counts, key=slowdowns.__getitem__)
+        for one in mine if slowdowns[best] < slowdowns[counts[-1]] else ():
+            yield _fewer(question, one, best, len(ranks))
+
+
+def _fewer(question: Question, one: Accesses, best: int, ranks: int) -> Finding:
+    return of_access(
+        question,
+        one,
+        _estimate(question, one, best, min(ranks, STREAMS_MAX)),
+        Proposal(
+            STREAMS,
+            f"at most {best} stream{'s' if best > 1 else ''} at a time",
+            condition=f"{ranks:,} ranks transfer at once; the store is fastest with {best}",
+            means=lines(question.run, "streams"),
+            change=Streams(file=one.file, streams=best),
+            presumes=("no other job uses the store", "the ranks transfer at the same time"),
+        ),
+        f"streams of {one.way}s",
+    )
 
 
 def _estimate(question: Question, one: Accesses, best: int, here: int) -> Estimate:
