@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import json
 import os
@@ -273,6 +274,19 @@ def test_prices_of_a_machine_are_in_the_commands(
     path = of_log(made_log(rows_of_ranks(4, 64, 240), 4), monkeypatch)
     said = advised(printed, path, *words)
     assert said
+    assert differences_of(said, printed) == []
+
+
+def test_prices_of_the_store_with_the_files_are_in_the_commands(
+    printed: Printed, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    measured = tmp_path / "profile.json"
+    measured.write_text(json.dumps(calibrate_modelled("model:p690-scsi", str(tmp_path)).to_dict()))
+    monkeypatch.setenv("SWATH_PROFILE", str(measured))
+    monkeypatch.setattr(command, "prices_of", prices_of)
+    calls = [dataclasses.replace(call, file=str(tmp_path / "file")) for call in rows_of_ranks(4, 64, 240)]
+    said = advised(printed, of_log(made_log(calls, 4), monkeypatch))
+    assert f"--store {tmp_path} " in said[0]["values"]["price_then"]["command"]
     assert differences_of(said, printed) == []
 
 
