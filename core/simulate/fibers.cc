@@ -86,7 +86,7 @@ bool Fibers::ask_caller() {
     asking_ = running_;
     switch_to(-1);
   }
-  return failure_.has_value();
+  return failure_ && !is_polling_;
 }
 
 void Fibers::answer() {
@@ -102,11 +102,9 @@ void Fibers::answer() {
 
 void Fibers::poll() {
   if (failure_) return;
-  try {
-    check_interrupt();
-  } catch (const Error&) {
-    // All fibers have been made ready, and throw this error where they wait.
-  }
+  is_polling_ = true;
+  check_interrupt();
+  is_polling_ = false;
 }
 
 // ---- one after the other --------------------------------------------------------------------------------------------

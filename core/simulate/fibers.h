@@ -85,6 +85,8 @@ class Fibers {
   // True: stop. On a fiber; the caller of run() gives the answer.
   bool ask_caller();
   void answer();
+  // Asks from time to time, and throws nothing: after an interrupt all fibers are ready, and throw where they would
+  // wait.
   void poll();
   void make_ready(int fiber) { ready_.push({.time = fibers_[fiber].now, .fiber = fiber}); }
   // Runs the first ready fiber, and the events before it; returns to run() if none is left.
@@ -109,6 +111,7 @@ class Fibers {
   int64_t switches_ = 0;
   std::function<void()> ask_;
   int asking_ = -1;  // the fiber that asks whether to stop
+  bool is_polling_ = false;
   std::exception_ptr first_;
   std::optional<Error> failure_;
 };

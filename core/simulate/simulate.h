@@ -30,7 +30,7 @@ struct OperationCase {
   bool sync = false;                                // the file is synchronised after it
   int rank = kAllRanks;                             // the rank that makes it alone
   double gap_seconds = 0;                           // of computing before it
-  std::vector<double> gap_of_rank = {};             // empty: gap_seconds on each rank
+  std::vector<double> gap_of_rank;                  // empty: gap_seconds on each rank
   std::shared_ptr<const ArrayForm> form = nullptr;  // of an operation of a trace; null: in `order`, from byte 0
   int64_t file_bytes = 0;                           // of a file that exists; 0: it is read, or does not exist
 
