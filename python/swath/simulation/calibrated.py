@@ -95,7 +95,7 @@ def _seeks(numbers: Mapping[str, Any], medium: str, rate: float) -> dict[str, An
     per_byte = [took / gap for gap, took in zip(gaps, seconds, strict=True)]
     over = list(itertools.takewhile(lambda one: abs(one / per_byte[0] - 1) <= READ_OVER, per_byte))
     beyond = list(zip(gaps, seconds, strict=True))[len(over) :]
-    if len(over) < 2 or len(beyond) < 2:  # noqa: PLR2004
+    if len(over) < 2 or len(beyond) < 2:
         return {"seek_shortest_seconds": jump, "seek_longest_seconds": jump, "near_bytes": int(rate * jump)}
     near = gaps[len(over) - 1]
     roots, seeks = zip(*((math.sqrt(gap / CAPACITY_BYTES), took) for gap, took in beyond), strict=True)
