@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "array/array.h"
+#include "base/interrupt.h"
 #include "comm/simulated.h"
 #include "simulate/simulate_for_tests.h"
 #include "store/engine_test_file.h"
@@ -284,7 +285,8 @@ Cached run_cached(const std::vector<OperationCase>& operations, int64_t cache_by
   found.requests.resize(4);
   const auto file = std::make_shared<SimulatedFile>(world, "data", bytes_of(operations.front()));
   file->record = &found.requests;
-  found.seconds = run_operations(world, operations, [&](const OperationCase&) { return file; }).seconds;
+  const auto file_of = [&](const OperationCase&) { return std::shared_ptr<SimulatedFile>(file); };
+  found.seconds = run_operations(world, operations, file_of).seconds;
   for (const ServerUse& use : world.storage().uses()) {
     found.hit_bytes += use.cache_hit_bytes;
     found.written_back_bytes += use.written_back_bytes;
@@ -360,6 +362,21 @@ TEST(Simulate, FilesHaveBlocksAndLocksOfTheirOwn) {
     EXPECT_EQ(use.lock_transfers, 0);
     EXPECT_EQ(use.cache_hit_bytes, 0);
   }
+}
+
+TEST(Simulate, AnInterruptEndsAllRanks) {
+  World world(small_machine(4, 4), {.ranks = 16});
+  OperationCase given = blocks_of({64, 64}, {4, 4}, 16, Direction::kWrite, Method::kTwoPhase);
+  given.repeat = 20'000;  // longer than the time to the first question
+  const InterruptScope scope([] { return true; });
+  const auto file = std::make_shared<SimulatedFile>(world, "data", 0);
+  try {
+    run_operations(world, {given}, [&](const OperationCase&) { return std::shared_ptr<SimulatedFile>(file); });
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kInterrupted);
+  }
+  EXPECT_EQ(file.use_count(), 1);
 }
 
 TEST(Simulate, MoreRanksThanPlacesAreRefused) { EXPECT_THROW(World(small_machine(2, 2), {.ranks = 5}), Error); }
