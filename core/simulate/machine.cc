@@ -135,6 +135,8 @@ Machine parse_machine(const std::string& json) {
                 "1 to " + std::to_string(machine.servers.count) + ", the number of servers");
   const Members software = members.table("software");
   software.take("call_overhead", machine.software.call_overhead);
+  software.take("request_bytes", machine.software.request_bytes);
+  software.expect(machine.software.request_bytes >= 0, "request_bytes", "bytes, or 0 for whole requests");
   software.take("message_overhead", machine.software.message_overhead);
   return machine;
 }

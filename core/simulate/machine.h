@@ -45,6 +45,7 @@ struct Machine {
   };
   struct Software {
     double call_overhead = 0;     // seconds of a request, on the rank
+    int64_t request_bytes = 0;    // the operating system sends longer requests in pieces of so many bytes; 0: whole
     double message_overhead = 0;  // of a message, on the rank that sends it
   };
 

@@ -11,6 +11,19 @@ namespace {
 
 constexpr int64_t kRequestBytesMax = int64_t{1} << 30;
 
+// Extents cut into pieces of at most `piece_bytes`, as an operating system sends them; 0: whole.
+std::vector<Extent> in_pieces(std::vector<Extent> extents, int64_t piece_bytes) {
+  const auto is_short = [&](const Extent& extent) { return extent.bytes <= piece_bytes; };
+  if (piece_bytes == 0 || std::ranges::all_of(extents, is_short)) return extents;
+  std::vector<Extent> pieces;
+  for (const Extent& extent : extents) {
+    for (int64_t done = 0; done < extent.bytes; done += piece_bytes) {
+      pieces.push_back({extent.offset + done, std::min(piece_bytes, extent.bytes - done)});
+    }
+  }
+  return pieces;
+}
+
 class SimulatedLock final : public RangeLock {
  public:
   SimulatedLock(std::shared_ptr<SimulatedFile> file, int64_t begin, int64_t end)
@@ -115,7 +128,8 @@ std::vector<Extent> MachineEngine::cut(Direction direction, std::span<const Tran
 
 void MachineEngine::send(const Storage::Call& call, std::vector<Extent> extents) {
   world_.let_earlier_run();
-  sent_ = std::make_shared<Sent>(Sent{world_, rank_, call, std::move(extents)});
+  sent_ = std::make_shared<Sent>(
+      Sent{world_, rank_, call, in_pieces(std::move(extents), world_.machine().software.request_bytes)});
   send_next(sent_, 0, world_.fibers().now());
 }
 
@@ -129,7 +143,7 @@ void MachineEngine::send_next(const std::shared_ptr<Sent>& sent, size_t next, do
     return;
   }
   const std::span<const Extent> all(sent->extents);
-  const double begin = time + world.machine().software.call_overhead;
+  const double begin = time + world.machine().software.call_overhead * world.storage().noise();
   world.storage().serve(sent->call, at_once ? all : all.subspan(next, 1), begin, [sent, next](double done) {
     sent->world.fibers().at(done, [sent, next](double now) { send_next(sent, next + 1, now); });
   });

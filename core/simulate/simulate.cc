@@ -161,7 +161,7 @@ class Runner {
     world_.count_time(rank);
     const RankUse before = world_.use(rank);
     result.began = std::min(result.began, fibers.now());
-    fibers.spend(world_.machine().software.call_overhead);
+    fibers.spend(world_.machine().software.call_overhead * world_.storage().noise());
     const int place = given.place_of(rank);
     LocalMemory memory = packed_memory(given.access.decomposition, place, given.element_bytes, world_.placeholder(0));
     if (memory_of_) memory_of_(number, rank, memory);

@@ -20,6 +20,12 @@ CAPACITY_BYTES = 1 << 40
 """The bytes of the disk: the distance of its longest seek."""
 READ_OVER = 0.05
 """A gap is read over if its seconds are in proportion to its bytes, within this part."""
+PIECE_MIN = 8
+"""A piece is longer than the smallest request by this factor."""
+PIECE_PART = 0.03
+"""The least part of a piece's seconds that is constant: a smaller part is not told from a whole request."""
+SAME = 0.01
+"""Seconds that differ by a smaller part are equal."""
 PICKED_BYTES = 64 << 10
 """Copies in the simulator are long: blocks of at least this many bytes, or the longest that were measured."""
 
@@ -49,7 +55,8 @@ def machine_of(profile: StoredProfile, medium: str | None = None) -> Machine:
 
 def _values(profile: StoredProfile, medium: str) -> dict[str, Any]:
     numbers = profile.numbers
-    overhead, rate = _line(numbers, medium)
+    piece = _piece(numbers, medium)
+    overhead, rate = _line(numbers, medium, piece)
     batched = numbers.get(f"{medium}.read_jump_batched", 0.0)
     copy = 1 / _at_least(numbers["gather"], PICKED_BYTES)
     cores = max(1, profile.machine.cores)
@@ -82,7 +89,7 @@ def _values(profile: StoredProfile, medium: str) -> dict[str, Any]:
             },
         },
         "stripe": {"unit": 1 << 20, "count": 0},
-        "software": {"call_overhead": overhead, "message_overhead": latency / 2},
+        "software": {"call_overhead": overhead, "request_bytes": piece, "message_overhead": latency / 2},
     }
 
 
@@ -105,11 +112,30 @@ def _seeks(numbers: Mapping[str, Any], medium: str, rate: float) -> dict[str, An
     return {"seek_shortest_seconds": shortest, "seek_longest_seconds": longest, "near_bytes": int(near)}
 
 
-def _line(numbers: Mapping[str, Any], medium: str) -> tuple[float, float]:
+def _piece(numbers: Mapping[str, Any], medium: str) -> int:
+    """Return the bytes of the pieces in which the operating system sends long requests; 0 if it sends them whole.
+
+    Of requests in pieces, each costs in proportion to its bytes, though a piece has a constant cost.
+    """
+    pieces = []
+    for direction in ("read", "write"):
+        curve = sorted(numbers[f"{medium}.{direction}"])
+        small, constant = curve[0]
+        found = 0
+        for at, (size, seconds) in enumerate(curve[:-1]):
+            is_long = size > PIECE_MIN * small and constant > PIECE_PART * seconds
+            if is_long and all(abs(later * size / (of * seconds) - 1) <= SAME for of, later in curve[at + 1 :]):
+                found = int(size)
+                break
+        pieces.append(found)
+    return pieces[0] if pieces[0] == pieces[1] else 0
+
+
+def _line(numbers: Mapping[str, Any], medium: str, piece: int) -> tuple[float, float]:
     """Return the seconds of a request beside its bytes, and the bytes per second: the means of reading and writing."""
     overheads, rates = [], []
     for direction in ("read", "write"):
-        curve = sorted(numbers[f"{medium}.{direction}"])
+        curve = sorted(one for one in numbers[f"{medium}.{direction}"] if not piece or one[0] <= piece)
         (small, first), (large, last) = curve[0], curve[-1]
         rate = (large - small) / max(last - first, 1e-12)
         overheads.append(max(0.0, first - small / rate))

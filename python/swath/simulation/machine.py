@@ -143,6 +143,7 @@ KEYS: dict[str, dict[str, tuple[Expected, Any]]] = {
     },
     "software": {
         "call_overhead": (_SECONDS, 0.0),
+        "request_bytes": (_Count(0), 0),
         "message_overhead": (_SECONDS, 0.0),
     },
 }
