@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct OperationCase {
   int64_t element_bytes = 8;
   std::vector<int> order;  // dimensions, the slowest first
   Operation::Access access;
+  std::optional<Decomposition> target;  // of a redistribution: from that of `access`, in memory; no file is used
   int repeat = 1;
   double gap_seconds = 0;                           // of computing before it
   std::shared_ptr<const ArrayForm> form = nullptr;  // of an operation of a trace; null: in `order`, from byte 0
