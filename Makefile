@@ -95,7 +95,7 @@ demo: $(VENV)/.installed  ## read a real file in every distribution, and see wha
 bench: setup  ## measure, beside the peers
 	python -m swath_bench
 
-bench-packages:  ## the libraries that `swath bench simulation` measures beside Swath, where apt-get may install them
+bench-packages:  ## the libraries that `swath bench simulation` and `smpi` compare with, where apt-get may install them
 	@tools/system-packages.sh $(PYTHON) for-benchmarks
 
 docs: setup | build  ## the documentation in build/docs: a warning or a link that leads nowhere is an error

@@ -28,12 +28,13 @@ look_for_developers() {
   command -v valgrind >/dev/null || missing+=(valgrind)
 }
 
-# The peers of `swath bench simulation`: libraries that programs of C write files with.
+# The peers of `swath bench simulation`, libraries that programs of C write files with, and of `swath bench smpi`.
 look_for_peers() {
   has_header netcdf.h || missing+=(libnetcdf-dev)
   pkg-config --exists pnetcdf || missing+=(libpnetcdf-dev)
   pkg-config --exists hdf5-mpich || missing+=(libhdf5-mpich-dev)
   pkg-config --exists hdf5-openmpi || missing+=(libhdf5-openmpi-dev)
+  command -v smpirun >/dev/null || missing+=(libsimgrid-dev)
 }
 
 missing=()
@@ -94,6 +95,7 @@ for package in "${missing[@]}"; do
     gfortran) echo "setup: gfortran is missing: the Fortran module is not built, its tests will be skipped" ;;
     libpnetcdf-dev | libhdf5-*-dev | libnetcdf-dev)
       echo "setup: $package is missing: swath bench simulation leaves out the peers that need it" ;;
+    libsimgrid-dev) echo "setup: libsimgrid-dev is missing: swath bench smpi compares nothing" ;;
     *mpi* | libnetcdff-dev | netcdf-bin | valgrind) echo "setup: $package is missing: the tests that use it will be skipped" ;;
     ccache) echo "setup: ccache is missing: every checkout compiles all of its sources" ;;
     libgtest-dev) echo "setup: libgtest-dev is missing: the C++ unit tests will be reported as skipped" ;;

@@ -38,6 +38,7 @@ from swath_bench import (
     redistribute,
     scf,
     simulation,
+    smpi,
     table1,
     threads,
     validation,
@@ -75,6 +76,7 @@ BENCHMARKS: dict[str, ModuleType] = {
     "simulation": simulation,
     "papers": papers,
     "validation": validation,
+    "smpi": smpi,
     "applications": applications,
 }
 REPORTS: dict[str, ModuleType] = {"ncio": ncio_report, "madbench": madbench_report, "scf": scf_report}
@@ -149,6 +151,8 @@ one run; it starts its own ranks. Without a name it runs the first two:
                 of methods, rank correlation, factors. docs/simulation.md
   validation    the simulator of swath simulate beside measurements of NCIO: on modelled
                 disks, or --measured FILE of ncio. docs/simulation.md
+  smpi          swath simulate beside SimGrid's SMPI (MPI_File), contiguous parts of one
+                file on one server. docs/simulation.md
   applications  the programs in applications/ as they were found, optimised, and by other
                 libraries, over ranks; --prefix says where Swath with Fortran is installed
 """
@@ -258,9 +262,9 @@ def add_arguments(made: argparse.ArgumentParser) -> None:
     group.add_argument("--iterations", type=_count, metavar="N", help="of each contender (6)")
     _add_scf_arguments(made.add_argument_group("scf", "lists are separated by commas; docs/scf.md"))
     _add_application_arguments(made.add_argument_group("applications"))
-    group = made.add_argument_group("validation")
+    group = made.add_argument_group("validation and smpi")
     group.add_argument("--measured", metavar="FILE", help="a record of ncio; without it, modelled disks are measured")
-    group.add_argument("--machine", metavar="FILE", help="of that store, from swath calibrate --machine")
+    group.add_argument("--machine", metavar="FILE", help="of that store, from swath calibrate --machine; smpi: any")
     _add_paper_arguments(made.add_argument_group("papers", "lists are separated by commas; docs/simulation.md"))
     group = made.add_argument_group("mpi-io and applications")
     group.add_argument("--mpicc", metavar="PATH", help="of the MPI that is measured (the one beside this Python)")

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/bulk_data.h"
 #include "base/interrupt.h"
 #include "base/math.h"
 #include "base/stopwatch.h"
@@ -271,24 +272,24 @@ class Redistribution {
     table_bytes_ = whole_lines(comm_.size() * kPlaceBytes);
     shared_ = comm_.shared_windows(table_bytes_ + 2 * stage_bytes_);
     messages_ = shared_.empty() || comm_.node_count() > 1;
-    if (shared_.empty()) private_stage_.resize(static_cast<size_t>(stage_bytes_));
+    if (shared_.empty()) private_stage_ = BulkBuffer(stage_bytes_);
     place_sections(sends_, [](const Flow&) { return true; });
-    received_.resize(place_sections(receives_, [&](const Flow& flow) { return !shares_with(flow.peer); }));
+    received_ = BulkBuffer(place_sections(receives_, [&](const Flow& flow) { return !shares_with(flow.peer); }));
     if (!shared_.empty()) publish_places();
     const int64_t shared_bytes = shared_.empty() ? 0 : table_bytes_ + 2 * stage_bytes_;
-    counters_.buffer_bytes = shared_bytes + std::ssize(private_stage_) + std::ssize(received_);
+    counters_.buffer_bytes = shared_bytes + private_stage_.bytes() + received_.bytes();
   }
 
   // Returns the bytes of all sections.
   template <typename Condition>
-  size_t place_sections(std::vector<Flow>& flows, const Condition& has_section) const {
+  int64_t place_sections(std::vector<Flow>& flows, const Condition& has_section) const {
     int64_t place = 0;
     for (Flow& flow : flows) {
       if (!has_section(flow)) continue;
       flow.place = place;
       place += whole_lines(flow.most_of_a_part(rounds_) * element_bytes_);
     }
-    return static_cast<size_t>(place);
+    return place;
   }
 
   // The window of a rank starts with a table: the places in its stages of the elements for each other rank.
@@ -345,15 +346,18 @@ class Redistribution {
             Target use) {
     const int64_t begin = flow.first_of(step, rounds_ * steps_);
     const int64_t end = flow.first_of(step + 1, rounds_ * steps_);
-    flow.visit(begin, end, [&](const Stretch& stretch, int64_t first, int64_t last, int64_t before) {
-      // Where element 0 of the stretch would be.
-      const int64_t packed = (begin - origin + before - first) * element_bytes_;
-      const std::byte* source = stretch.source != nullptr ? stretch.source : from_section + packed;
-      std::byte* target = stretch.target != nullptr ? stretch.target : to_section + packed;
-      copy_elements({stretch.levels, element_bytes_, use}, 0, stretch.count, first, last, {target, source});
-    });
-    progress_.bytes_done += (end - begin) * element_bytes_;
-    if (flow.peer != comm_.rank()) counters_.exchanged_bytes += (end - begin) * element_bytes_;
+    const int64_t bytes = (end - begin) * element_bytes_;
+    if (bytes > 0 && begin_bulk_copy(bytes)) {
+      flow.visit(begin, end, [&](const Stretch& stretch, int64_t first, int64_t last, int64_t before) {
+        // Where element 0 of the stretch would be.
+        const int64_t packed = (begin - origin + before - first) * element_bytes_;
+        const std::byte* source = stretch.source != nullptr ? stretch.source : from_section + packed;
+        std::byte* target = stretch.target != nullptr ? stretch.target : to_section + packed;
+        copy_elements({stretch.levels, element_bytes_, use}, 0, stretch.count, first, last, {target, source});
+      });
+    }
+    progress_.bytes_done += bytes;
+    if (flow.peer != comm_.rank()) counters_.exchanged_bytes += bytes;
   }
 
   void meet(int64_t round) {
@@ -398,8 +402,8 @@ class Redistribution {
   int64_t table_bytes_ = 0;
   bool messages_ = false;  // some rank of the communicator may need one
   std::vector<std::span<std::byte>> shared_;
-  std::vector<std::byte> private_stage_;
-  std::vector<std::byte> received_;
+  BulkBuffer private_stage_;
+  BulkBuffer received_;
 };
 
 }  // namespace

@@ -30,10 +30,17 @@ void MachineComm::send(int to, std::span<const std::byte> data) {
   arrival += (world_.storage().noise() - 1) * world_.machine().network.latency;
   World::Mailbox& mailbox = shared_.mailboxes[static_cast<size_t>(to)];
   World::Message& message = mailbox.messages.emplace_back(World::Message{rank_, arrival, bytes, {}});
-  if (!data.empty() && !world_.is_placeholder(data.data())) message.data.assign(data.begin(), data.end());
+  if (!data.empty() && has_bytes(data.data())) message.data.assign(data.begin(), data.end());
   if (mailbox.waits_for != rank_) return;
   mailbox.waits_for = -1;
   fibers.wake(to, arrival);
+}
+
+// Windows have bulk data, too, where it is left out: what is written there is for the ranks of the node.
+bool MachineComm::has_bytes(const std::byte* address) {
+  const World::Node& here = node();
+  const bool is_window = address >= here.memory && address < here.memory + here.memory_bytes;
+  return !world_.is_placeholder(address) && (world_.options().data || !is_window);
 }
 
 void MachineComm::receive(int from, std::span<std::byte> data) {
@@ -70,7 +77,7 @@ void MachineComm::exchange(std::span<const SendMessage> sends, std::span<const R
     use.exchange_bytes += std::ssize(message.data);
   }
   const std::span<const std::byte> to_self = message_to(sends, rank_);
-  if (!to_self.empty() && !world_.is_placeholder(to_self.data())) copy_bytes(to_self, message_from(receives, rank_));
+  if (!to_self.empty() && has_bytes(to_self.data())) copy_bytes(to_self, message_from(receives, rank_));
   for (const ReceiveMessage& message : receives) {
     if (message.from != rank_) receive(message.from, message.data);
   }

@@ -39,6 +39,8 @@ class MachineComm final : public Comm {
   World::Node& node() { return shared_.nodes[static_cast<size_t>(world_.node_of(rank_))]; }
   bool is_first_of_node() const { return rank_ == first_; }
   void send(int to, std::span<const std::byte> data);
+  // False for bulk data that is only simulated.
+  bool has_bytes(const std::byte* address);
   void receive(int from, std::span<std::byte> data);
   // Waits until all ranks of the node have come; the last one calls `on_last` first.
   template <typename OnLast>

@@ -104,6 +104,7 @@ OperationCase distributed_case_of(const Json& json, int ranks) {
   made.order = order_of(json, made.shape.size());
   made.access.direction = json.value("write", false) ? Direction::kWrite : Direction::kRead;
   made.access.decomposition = decomposition_of(json, made.shape, ranks);
+  if (json.contains("redistributed_to")) made.target = decomposition_of(json["redistributed_to"], made.shape, ranks);
   const MethodChoice choice = parse_choice(json.value("method", "auto"));
   made.access.method = choice.method;
   made.access.inner = choice.inner;

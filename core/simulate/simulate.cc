@@ -8,8 +8,10 @@
 #include <utility>
 
 #include "array/array.h"
+#include "base/bulk_data.h"
 #include "base/error.h"
 #include "method/local_memory.h"
+#include "method/run.h"
 
 namespace swath::simulate {
 namespace {
@@ -166,7 +168,9 @@ class Runner {
     LocalMemory memory = packed_memory(given.access.decomposition, place, given.element_bytes, world_.placeholder(0));
     if (memory_of_) memory_of_(number, rank, memory);
     const bool is_shared = prepared.operation.size() == 1;
-    const Execution done = array.execute(prepared.operation[is_shared ? 0 : static_cast<size_t>(place)], memory);
+    const size_t planned = is_shared ? 0 : static_cast<size_t>(place);
+    const Execution done =
+        given.target ? redistributed(given, memory, array.comm()) : array.execute(prepared.operation[planned], memory);
     if (given.sync && world_.storage().has_caches()) synchronise(prepared, arrays, rank);
     world_.count_time(rank);
     add(result, before, world_.use(rank), done, place);
@@ -180,6 +184,19 @@ class Runner {
       MachineEngine(world_, arrays_[static_cast<size_t>(prepared.array)].file, rank).sync();
     }
     if (!is_alone) arrays.comm->barrier();
+  }
+
+  static Execution redistributed(const OperationCase& given, const LocalMemory& memory, Comm& comm) {
+    const Decomposition& target = *given.target;
+    int64_t bytes = 0;
+    for (const Part& part : target.parts(comm.rank(), given.element_bytes)) bytes += part.count() * given.element_bytes;
+    const BulkBuffer received(bytes);
+    const LocalMemory after = packed_memory(target, comm.rank(), given.element_bytes, received.data());
+    Progress progress;
+    return {.method = "redistribute",
+            .plan = nullptr,
+            .counters = redistribute(given.element_bytes, {given.access.decomposition, memory}, {target, after}, comm,
+                                     {}, progress)};
   }
 
   void add(OperationResult& result, const RankUse& before, const RankUse& after, const Execution& done, int place) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@ struct OperationCase {
   int64_t element_bytes = 8;
   std::vector<int> order;  // dimensions, the slowest first
   Operation::Access access;
+  std::optional<Decomposition> target;  // of a redistribution: from that of `access`, in memory; no file is used
   int repeat = 1;
   bool sync = false;                                // the file is synchronised after it
   int rank = kAllRanks;                             // the rank that makes it alone

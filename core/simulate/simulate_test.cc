@@ -12,6 +12,7 @@
 #include "array/array.h"
 #include "base/interrupt.h"
 #include "comm/simulated.h"
+#include "method/run.h"
 #include "simulate/simulate_for_tests.h"
 #include "store/engine_test_file.h"
 #include "store/fault/fault.h"
@@ -377,6 +378,62 @@ TEST(Simulate, AnInterruptEndsAllRanks) {
     EXPECT_EQ(error.kind(), ErrorKind::kInterrupted);
   }
   EXPECT_EQ(file.use_count(), 1);
+}
+
+// ---- redistribution -------------------------------------------------------------------------------------------------
+
+struct Redistributed {
+  std::vector<std::vector<int64_t>> after;  // of each rank
+  std::vector<int64_t> exchange_bytes;      // in messages
+  double seconds = 0;
+};
+
+// Columns from rows of numbered elements, on a simulated machine.
+Redistributed redistribute_on(const Machine& machine, int ranks, bool data) {
+  const Shape shape{64, 48};
+  const Distribution rows({{DimensionRule::Kind::kBlock, 0}, {}}, {ranks, 1});
+  const Distribution columns({{}, {DimensionRule::Kind::kCyclic, 1}}, {1, ranks});
+  const auto from = Decomposition::distributed(rows, select_all(shape), ranks);
+  const auto to = Decomposition::distributed(columns, select_all(shape), ranks);
+  const int64_t share = element_count(shape) / ranks;
+  World world(machine, {.ranks = ranks, .data = data});
+  Redistributed found;
+  found.after.resize(static_cast<size_t>(ranks), std::vector<int64_t>(data ? static_cast<size_t>(share) : 0));
+  world.run([&](int rank) {
+    std::vector<int64_t> before;
+    for (int64_t i = 0; data && i < share; ++i) before.push_back(rank * share + i);
+    void* const own = data ? static_cast<void*>(before.data()) : world.placeholder(share * 8);
+    void* const received =
+        data ? static_cast<void*>(found.after[static_cast<size_t>(rank)].data()) : world.placeholder(share * 8);
+    Progress progress;
+    redistribute(8, {from, packed_memory(from, rank, 8, own)}, {to, packed_memory(to, rank, 8, received)},
+                 *world.comm(rank), {}, progress);
+    found.seconds = std::max(found.seconds, world.fibers().now());
+  });
+  for (int rank = 0; rank < ranks; ++rank) found.exchange_bytes.push_back(world.use(rank).exchange_bytes);
+  return found;
+}
+
+TEST(Simulate, RedistributesByMessagesOfTheBytesThatLeaveANode) {
+  for (const int nodes : {1, 2, 4}) {
+    const int ranks = 4;
+    SCOPED_TRACE(nodes);
+    const Machine machine = small_machine(nodes, ranks / nodes);
+    const Redistributed moved = redistribute_on(machine, ranks, true);
+    for (int64_t rank = 0; rank < ranks; ++rank) {
+      std::vector<int64_t> expected;
+      for (int64_t i = 0; i < 64; ++i) {
+        for (int64_t j = rank; j < 48; j += ranks) expected.push_back(i * 48 + j);
+      }
+      EXPECT_EQ(moved.after[static_cast<size_t>(rank)], expected);
+      // A rank keeps a quarter of its rows, and shares the quarters of the ranks of its node through memory.
+      EXPECT_EQ(moved.exchange_bytes[static_cast<size_t>(rank)], 64 * 48 * 8 / 16 * (ranks - ranks / nodes));
+    }
+    const Redistributed simulated = redistribute_on(machine, ranks, false);
+    EXPECT_EQ(simulated.exchange_bytes, moved.exchange_bytes);
+    EXPECT_EQ(simulated.seconds, moved.seconds);
+    EXPECT_GT(simulated.seconds, 0);
+  }
 }
 
 TEST(Simulate, MoreRanksThanPlacesAreRefused) { EXPECT_THROW(World(small_machine(2, 2), {.ranks = 5}), Error); }

@@ -29,6 +29,29 @@ void check_boxes(const Boxes& boxes, const Shape& shape, const std::string& who)
   }
 }
 
+struct OwnedBox {
+  const Box* box;
+  size_t rank;
+};
+
+// The dimension along which the boxes have the most different begins: there the fewest boxes lie beside each other.
+// Boxes of columns, for instance, all begin at the first level of a model, but at different columns.
+size_t most_divided_dimension(const std::vector<OwnedBox>& owned, size_t dimensions) {
+  size_t best = 0;
+  std::ptrdiff_t most = -1;
+  for (size_t d = 0; d < dimensions; ++d) {
+    std::vector<int64_t> begins;
+    begins.reserve(owned.size());
+    for (const OwnedBox& one : owned) begins.push_back(one.box->begin[d]);
+    std::sort(begins.begin(), begins.end());
+    const std::ptrdiff_t different = std::unique(begins.begin(), begins.end()) - begins.begin();
+    if (different <= most) continue;
+    most = different;
+    best = d;
+  }
+  return best;
+}
+
 // How a decomposition is called in its bytes.
 enum class Kind { kAlone, kDistributed, kShareOf, kBoxes, kViews };
 
@@ -213,11 +236,7 @@ void Decomposition::check_written_once() const {
                   " of the file; each byte must be written once (or allow overlaps: one of the values then stays)");
   }
   if (!is_boxes()) return;  // a distribution gives each element to one rank
-  struct Owned {
-    const Box* box;
-    size_t rank;
-  };
-  std::vector<Owned> owned;
+  std::vector<OwnedBox> owned;
   for (size_t rank = 0; rank < boxes_->size(); ++rank) {
     for (const auto& box : (*boxes_)[rank]) {
       bool empty = false;
@@ -225,16 +244,17 @@ void Decomposition::check_written_once() const {
       if (!empty) owned.push_back({&box, rank});
     }
   }
+  const size_t swept = most_divided_dimension(owned, selection_.size());
   if (!selection_.empty()) {
     std::sort(owned.begin(), owned.end(),
-              [](const Owned& a, const Owned& b) { return a.box->begin[0] < b.box->begin[0]; });
+              [swept](const OwnedBox& a, const OwnedBox& b) { return a.box->begin[swept] < b.box->begin[swept]; });
   }
-  // A sweep along the first dimension: a box is compared with those that start before it ends.
+  // A sweep along one dimension: a box is compared with those that start before it ends.
   for (size_t i = 0; i < owned.size(); ++i) {
     for (size_t j = i + 1; j < owned.size(); ++j) {
       const Box& a = *owned[i].box;
       const Box& b = *owned[j].box;
-      if (!a.begin.empty() && b.begin[0] >= a.end[0]) break;
+      if (!a.begin.empty() && b.begin[swept] >= a.end[swept]) break;
       bool overlap = true;
       for (size_t d = 0; d < a.begin.size(); ++d) overlap = overlap && a.begin[d] < b.end[d] && b.begin[d] < a.end[d];
       if (overlap) {

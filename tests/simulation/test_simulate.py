@@ -12,6 +12,7 @@ import pytest
 import swath
 from swath.commands import cli
 from swath.simulation import machine as machines
+from swath.simulation import studies
 from swath.simulation.benchmarks import btio, ncio
 from swath.simulation.operations import distributed
 from swath.simulation.report import html_report
@@ -92,6 +93,31 @@ def test_a_size_of_the_method_changes_its_requests() -> None:
         for one in (operation, small)
     ]
     assert requests[0] < requests[1] == 64
+
+
+def test_a_redistribution_uses_no_server() -> None:
+    rows, columns = ((Block(), Whole()), (Whole(), Cyclic(1)))
+    target = distributed((256, 128), "f8", columns, ranks=8).distribution
+    operation = distributed((256, 128), "f8", rows, ranks=8, redistributed_to=target)
+    found = swath.simulate(operation, "feynman", ranks=8)  # four nodes of two ranks
+    assert found.methods == ["redistribute"]
+    assert sum(one["requests"] for one in found.values["servers"]) == 0
+    (done,) = found.values["operations"]
+    assert done["message_bytes"] == operation.bytes * 6 // 8  # to the ranks of other nodes
+    assert done["exchanged_bytes"] == 2 * operation.bytes * 7 // 8  # sent and received
+    assert found.phases["exchange"] > 0
+
+
+def test_the_lattice_study_writes_the_same_bytes_in_each_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(studies, "LATTICE", 8)
+    found = studies.run_study("lattice", ranks=16, settings={"stripe.unit": 65_536})
+    requests = {row[0]: row[-1] for row in found.rows}
+    assert requests[studies.BY_HAND] == 16 * 8 * 8 * 144 * 8 // 65_536
+    assert requests["all-to-all by hand, equal parts"] > requests[studies.BY_HAND]
+    exchange = {row[0]: row[2] for row in found.rows}
+    assert exchange[studies.BY_HAND] > 0
+    assert exchange["a request a run (direct)"] == 0
+    assert all(row[1] > row[2] for row in found.rows)
 
 
 def test_ncio_moves_its_regions_only() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Iterator
 from typing import Any
@@ -40,9 +41,11 @@ def _cell(
         TABLE_1[distribution],
         ranks=ranks,
         order=group["order"],
-        method="two-phase" if method == REDISTRIBUTE else method,
+        method="auto" if method == REDISTRIBUTE else method,
         name=f"{distribution} {method}",
     )
+    if method == REDISTRIBUTE:
+        operation = _redistribution(operation, ranks)
     setting = f"{thousands}K, {ranks} processors"
     # The methods of one distribution are compared, and the distributions of direct access.
     groups = (f"{setting}, {distribution}", *([f"{setting}, direct"] if method == "direct" else []))
@@ -52,17 +55,21 @@ def _cell(
         setting,
         f"{distribution} {method}",
         milliseconds / 1e3,
-        functools.partial(_seconds, group["machine"], operation, ranks, seed, method == REDISTRIBUTE),
+        functools.partial(_seconds, group["machine"], operation, ranks, seed),
         groups=groups if method != REDISTRIBUTE else (),
         requests=0 if method != "direct" else _requests(distribution, group["order"], extent, ranks),
     )
 
 
-def _seconds(machine: str, operation: Operation, ranks: int, seed: int, is_exchange: bool) -> float:
-    found = simulate(operation, machine, ranks=ranks, seed=seed)
-    if is_exchange:
-        return sum(found.phases.get(name, 0.0) for name in ("exchange", "copy"))
-    return found.seconds
+def _redistribution(operation: Operation, ranks: int) -> Operation:
+    """Return the redistribution in memory from the conforming distribution to that of the operation."""
+    conforming = TABLE_1["column-block" if operation.order == "F" else "row-block"]
+    read = distributed(operation.shape, operation.dtype, conforming, ranks=ranks)
+    return dataclasses.replace(operation, distribution=read.distribution, redistributed_to=operation.distribution)
+
+
+def _seconds(machine: str, operation: Operation, ranks: int, seed: int) -> float:
+    return simulate(operation, machine, ranks=ranks, seed=seed).seconds
 
 
 def _requests(distribution: str, order: str, extent: int, ranks: int) -> int:

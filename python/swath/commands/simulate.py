@@ -13,6 +13,7 @@ from swath.simulation import machine as machines
 from swath.simulation.benchmarks import BENCHMARKS, operations_of
 from swath.simulation.from_trace import exact_operations, operations_of_trace
 from swath.simulation.machine import Machine
+from swath.simulation.maps import operations_of_maps, read_maps
 from swath.simulation.operations import METHODS, AnyOperation, Operation, distributed
 from swath.simulation.report import html_report
 from swath.simulation.result import Simulated
@@ -39,6 +40,7 @@ examples:
   swath simulate --machine paragon --set servers.count=64 --shape 5000,5000 \\
       --dist "*,block" --ranks 64 --html report.html
   swath simulate --machine here.toml --trace run7
+  swath simulate --machine site-2026 --map map_f_case_16p.nc:D3 --write
   swath simulate --study io-nodes
 
 read next: docs/simulation.md; `swath calibrate --machine FILE` describes this machine.
@@ -50,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--machine", metavar="FILE", help="a machine file, or the name of one of --list-machines")
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], help="another value of the machine")
     parser.add_argument("--list-machines", action="store_true", help="print the machines of the package, a line each")
-    what = parser.add_argument_group("operations", "one of: --shape, --benchmark, --trace, --study")
+    what = parser.add_argument_group("operations", "one of: --shape, --benchmark, --map, --trace, --study")
     what.add_argument("--shape", metavar="N,M,...", help="elements along each dimension: 5000,5000")
     what.add_argument("--dtype", metavar="TYPE", default="f8", help="as NumPy writes it (default f8)")
     what.add_argument("--order", metavar="ORDER", default="C", help='"C" (default), "F", or dimensions slowest first')
@@ -61,12 +63,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--set-benchmark", metavar="NAME=VALUE", action="append", default=[], help="a size of the benchmark"
     )
     what.add_argument(
+        "--map", metavar="FILE[:D2]", help="arrays of a climate model: a map of ParallelIO (.dat) or E3SM-IO (.nc, .h5)"
+    )
+    what.add_argument(
         "--trace", metavar="FOLDER", help="the operations of a traced run: swath trace, Darshan, DFTracer"
     )
     what.add_argument("--study", metavar="NAME", help=f"a scaling study: {', '.join(STUDIES)}")
-    parser.add_argument("--ranks", metavar="N", help="how many; by default as many as the machine has, or the trace")
+    parser.add_argument("--ranks", metavar="N", help="how many; by default those of the machine, the map or the trace")
     direction = parser.add_mutually_exclusive_group()
-    direction.add_argument("--read", action="store_true", help="simulate a read (the default of --shape)")
+    direction.add_argument("--read", action="store_true", help="simulate a read (the default of --shape and --map)")
     direction.add_argument("--write", action="store_true", help="simulate a write")
     parser.add_argument("--method", metavar="NAME", default="auto", help=", ".join(METHODS))
     parser.add_argument("--compare", metavar="METHODS", help="each of these methods: direct,two-phase")
@@ -104,13 +109,18 @@ def run(options: argparse.Namespace) -> int:
 
 def _operations(options: argparse.Namespace, machine: Machine) -> tuple[Sequence[AnyOperation], int]:
     """Return the operations that the command line asks for, and the number of ranks."""
-    given = [name for name in ("shape", "benchmark", "trace") if getattr(options, name) is not None]
+    given = [name for name in ("shape", "benchmark", "map", "trace") if getattr(options, name) is not None]
     if len(given) != 1:
         said = "none is given" if not given else ", ".join(f"--{name}" for name in given) + " are given"
-        raise ArgumentError(f"simulate: say what is done by one of --shape, --benchmark, --trace, --study: {said}")
+        raise ArgumentError(f"simulate: say what is done: --shape, --benchmark, --map, --trace or --study: {said}")
     ranks = machine.ranks_max if options.ranks is None else arguments.whole_number("--ranks", options.ranks)
     if ranks < 1:
         raise ArgumentError(f"--ranks {ranks}: expected at least 1")
+    if options.map is not None:
+        maps = read_maps(options.map)
+        if options.ranks is None:
+            ranks = len(maps[0].runs)
+        return operations_of_maps(maps, ranks, dtype=options.dtype, write=options.write, method=options.method), ranks
     if options.trace is not None:
         log = read_log(options.trace)
         if log.tracer == "Swath":

@@ -15,11 +15,13 @@ from swath.space import Block, Distribution, Rule, Whole, balanced_grid
 METHODS = ("auto", "direct", "sieve", "list", "datatype", "two-phase")
 Box = tuple[tuple[int, ...], tuple[int, ...]]
 """The first index of each dimension, and the index behind the last one."""
+Shares = Distribution | tuple[tuple[Box, ...], ...]
+"""The elements of each rank: a distribution, or the boxes of each rank."""
 
 
 @dataclass(frozen=True)
 class Operation:
-    """One collective read or write of an array in a file.
+    """One collective read or write of an array in a file, or a redistribution in memory.
 
     Attributes:
         shape: elements along each dimension.
@@ -35,11 +37,13 @@ class Operation:
         gap_seconds: how long each rank computes before it.
         sync: whether the file is synchronised after it.
         name: what it is called in reports.
+        redistributed_to: which elements each rank has after a redistribution, which uses no file; None for a read or
+            write.
     """
 
     shape: tuple[int, ...]
     dtype: str
-    distribution: Distribution | tuple[tuple[Box, ...], ...]
+    distribution: Shares
     write: bool = False
     method: str = "auto"
     order: str | tuple[int, ...] = "C"
@@ -50,6 +54,7 @@ class Operation:
     gap_seconds: float = 0.0
     sync: bool = False
     name: str = ""
+    redistributed_to: Shares | None = None
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
@@ -101,14 +106,9 @@ class Operation:
             "gap": self.gap_seconds,
             "sync": self.sync,
         }
-        if isinstance(self.distribution, Distribution):
-            rules = [{"kind": kind, "size": size} for kind, size in (rule._rule() for rule in self.distribution.rules)]
-            made["distribution"] = {"rules": rules, "grid": list(self.distribution.grid)}
-            if self.selection is not None:
-                low, high = self.selection
-                made["selection"] = [[start, 1, end - start] for start, end in zip(low, high, strict=True)]
-        else:
-            made["boxes"] = [[[list(low), list(high)] for low, high in boxes] for boxes in self.distribution]
+        made |= _shares(self.distribution, self.selection)
+        if self.redistributed_to is not None:
+            made["redistributed_to"] = _shares(self.redistributed_to, self.selection)
         return made
 
 
@@ -194,6 +194,17 @@ def distributed(
     if distribution.size > ranks:
         raise ArgumentError(f"operation: grid={distribution.grid}: {distribution.size} processes for {ranks} ranks")
     return Operation(tuple(shape), dtype, distribution, **options)
+
+
+def _shares(shares: Shares, selection: Box | None) -> dict[str, Any]:
+    """Return the elements of each rank in the form of the simulator."""
+    if not isinstance(shares, Distribution):
+        return {"boxes": [[[list(low), list(high)] for low, high in boxes] for boxes in shares]}
+    rules = [{"kind": kind, "size": size} for kind, size in (rule._rule() for rule in shares.rules)]
+    made: dict[str, Any] = {"distribution": {"rules": rules, "grid": list(shares.grid)}}
+    if selection is not None:
+        made["selection"] = [[start, 1, end - start] for start, end in zip(*selection, strict=True)]
+    return made
 
 
 def _count(box: Box) -> int:
