@@ -68,6 +68,8 @@ def _process(command: list[str], rank: int, scratch: Scratch) -> Iterator[subpro
                     os.killpg(process.pid, sign)
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     process.wait(ENDED_SECONDS_MAX)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)  # ranks whose mpiexec was killed
         scratch.tell("-", process.pid)
         for pipe in (process.stdin, process.stdout):
             if pipe is not None:

@@ -60,11 +60,20 @@ def main(folder: str, number: int | None) -> int:
         done: Any = Rank(job.run, rank, job.paths, operations, barrier, with_gaps=job.with_gaps).carry_out()
     except Error as error:
         done = to_wire(error)
-    with open(answer_of(folder, rank), "wb") as file:
-        pickle.dump(done, file)
+    try:
+        _answer(answer_of(folder, rank), done)
+    except OSError:  # the disk is full: make room, since the replay is over
+        for path in filter(os.path.exists, job.paths):
+            os.truncate(path, 0)
+        _answer(answer_of(folder, rank), done)
     if isinstance(done, dict):
         os._exit(1)  # other ranks may wait for this one, also at the end of MPI
     return 0
+
+
+def _answer(path: str, done: Any) -> None:
+    with open(path, "wb") as file:
+        pickle.dump(done, file)
 
 
 def _barrier_by_pipes() -> Callable[[], None]:
