@@ -8,6 +8,7 @@ from swath.advice.runs.advice import LOCAL, Finding, Proposal, Question
 from swath.advice.runs.means import lines
 from swath.advice.runs.pattern import Pattern
 from swath.advice.runs.rules.common import LARGE_BYTES, of_access, worth_a_look
+from swath.replay.changes import Sieve
 
 DENSITY_MIN = 0.02
 """The least part of the span that is read: with less, a window has too much that nobody needs."""
@@ -32,6 +33,7 @@ def findings(question: Question) -> Iterator[Finding]:
                 "data sieving: read a window, and pick from it",
                 condition=f"{one.runs:,.0f} regions are {part:.0%} of the {one.span:,} bytes around them",
                 means=lines(question.run, "sieve", "read"),
+                change=Sieve(file=one.file),
                 presumes=("the regions are known before the first of them is needed",),
                 guideline=2,
             ),
