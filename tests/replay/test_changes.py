@@ -224,6 +224,16 @@ def test_an_operation_gets_another_method_and_layout() -> None:
     assert tiled.changes == ("layout=3x4",)
 
 
+@pytest.mark.parametrize(
+    "name", ["/d/a (raw, '<f8', (4, 6), layout 0123456789abcdef)", "/d/a:u (hdf5, layout 0123456789abcdef)"]
+)
+def test_a_file_is_named_by_the_identity_of_an_array(name: str) -> None:
+    found = apply(OPERATING, changes.Method(method="sieve", file=name))
+    assert _core.Operation.parse(found.operations[found.actions[0][0].operation]).method == "sieve"
+    with pytest.raises(swath.ArgumentError, match="uses no file"):
+        apply(OPERATING, changes.Method(method="sieve", file=name.replace("/d/a", "/d/c")))
+
+
 def test_reads_and_writes_are_marked_for_the_background() -> None:
     run = run_of([call("read", 0, 9), call("write", 9, 9)])
     found = apply(apply(run, changes.Prefetch(depth=2)), changes.WriteBehind(depth=3))

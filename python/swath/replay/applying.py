@@ -15,6 +15,7 @@ from swath.replay.caching import cached
 from swath.replay.changes import Change
 from swath.replay.collecting import collected, shared_out
 from swath.replay.sieving import sieved
+from swath.replay.traced import final_paths
 
 Actions = tuple[Action, ...]
 
@@ -40,7 +41,8 @@ def concerns(run: Run, change: Change) -> Callable[[Action], bool]:
 
 
 def _is_named(name: str, path: str) -> bool:
-    return name in (path, os.path.basename(path))
+    """Return whether a name is that of a file: its path, the last part of it, or the identity of an array in it."""
+    return name in (path, os.path.basename(path)) or final_paths((name, path))[name] == path
 
 
 def _refused(change: Change, why: str) -> ArgumentError:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 
 from swath.advice.runs.advice import Finding, Question
 from swath.advice.runs.rules import (
+    aggregators,
     balance,
     collective,
     holes,
@@ -37,6 +38,7 @@ RULES: tuple[Rule, ...] = (
     streams.findings,
     balance.findings,
     servers.findings,
+    aggregators.findings,
     holes.findings,
     metadata.findings,
 )
