@@ -70,15 +70,20 @@ def verify(found: RunAdvice, store: str = "") -> Verification:
         UnsupportedError: the log cannot be replayed.
         StoreError: there is not enough room.
     """
-    run = load(found.path)
-    if store.startswith(replaying.MODELLED_DISK) and run.operations:  # a trace names the methods for its own store
-        run = replaying.changed(run, [Method(method="auto")])
+    run = on_store(load(found.path), store)
     original = replaying.run(run, store)
     replayed = [_replayed(run, store, original, one.proposal.title, [one]) for one in found.advice]
     gaining = [one for one, shown in zip(found.advice, replayed, strict=True) if shown.gains]
     if len(gaining) > 1:
         replayed.append(_replayed(run, store, original, "all of these", gaining))
     return Verification(original, tuple(replayed))
+
+
+def on_store(run: Run, store: str) -> Run:
+    """Return a run as it would be on a store: a trace names the methods that Swath took for its own store."""
+    if store.startswith(replaying.MODELLED_DISK) and run.operations:
+        return replaying.changed(run, [Method(method="auto")])
+    return run
 
 
 def _replayed(run: Run, store: str, original: Result, title: str, advice: Sequence[Advice]) -> Replayed:
