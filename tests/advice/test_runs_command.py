@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import re
@@ -11,7 +12,12 @@ from typing import Any
 
 import pytest
 
+from replay_cases import Call, write_log
+from swath.advice.runs.advise import advise
+from swath.advice.runs.store_prices import prices_of
+from swath.advice.runs.verify import verify
 from swath.commands.cli import main
+from swath.trace.opening import read_log
 
 SIZE, READS = 256, 400
 STORE = "disk:p690-scsi"
@@ -144,6 +150,22 @@ def test_a_change_of_reads_is_predicted_and_replayed(
     assert (one["changes"], one["why"], one["gains"]) == ([change], "", True)
     assert one["predicted"] > 0
     assert one["error"] == pytest.approx(one["predicted"] / one["replayed"] - 1)
+
+
+def test_opens_are_not_judged_on_a_modelled_disk_on_which_they_take_no_time(tmp_path: Path) -> None:
+    calls = []
+    for step in range(20):
+        began = 0.01 * step
+        calls += [Call("open", "/d/a", began), Call("pwrite", "/d/a", began + 0.002, 100, 100 * step)]
+        calls += [Call("close", "/d/a", began + 0.004)]
+    log = write_log(tmp_path, [calls])
+    found = advise(read_log(log), dataclasses.replace(prices_of(STORE, None, ()), is_elsewhere=False))
+    shown = verify(found, STORE)
+    (opens,) = (one for one in shown.replayed if one.title == "open the file once")
+    assert (opens.replayed, opens.gains) == (None, None)
+    assert "take no time on a modelled disk" in opens.why
+    in_folder = verify(found, str(tmp_path))
+    assert {one.title: one.why for one in in_folder.replayed}["open the file once"] == ""
 
 
 def test_prices_are_printed_as_text_and_data(capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,12 +10,14 @@ from swath.advice.runs.advise import RunAdvice
 from swath.errors import ArgumentError, UnsupportedError
 from swath.replay import replaying
 from swath.replay.actions import Run
-from swath.replay.changes import Change, Method
+from swath.replay.changes import Change, KeepOpen, Method, OneSync
 from swath.replay.loading import load
 from swath.replay.result import Result
 
 GAIN_MIN = 0.01
 """An advice gains if its replay is shorter by at least this part of the replay of the run as it was."""
+
+NO_METADATA = "opens and syncs take no time on a modelled disk: replay them in a folder, by --store FOLDER"
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,8 @@ def _replayed(run: Run, store: str, original: Result, title: str, advice: Sequen
     predicted, factor = sum(one.saving.likely for one in advice), advice[0].learned.factor
     if not changes:
         return Replayed(title, words, predicted, None, factor, "no replay can make this change")
+    if store.startswith(replaying.MODELLED_DISK) and all(isinstance(one, OneSync | KeepOpen) for one in changes):
+        return Replayed(title, words, predicted, None, factor, NO_METADATA)
     try:
         result = replaying.run(run, store, changes)
     except (ArgumentError, UnsupportedError) as error:
