@@ -125,7 +125,7 @@ def test_nothing_is_left_of_a_replay_that_is_ended(tmp_path: Path, store: Path, 
     wait_until(lambda: not any(map(is_running, below)))
 
 
-@pytest.mark.parametrize("killed", ["swath.replay.rank", "mpiexec"])
+@pytest.mark.parametrize("killed", ["swath.replay.rank", "mpiexec", "hydra_pmi_proxy"])
 def test_a_killed_process_ends_the_replay(tmp_path: Path, store: Path, killed: str) -> None:
     options = []
     if killed != "swath.replay.rank":
@@ -133,7 +133,10 @@ def test_a_killed_process_ends_the_replay(tmp_path: Path, store: Path, killed: s
         options = ["--with", "collective"]
     process = started(waiting_log(tmp_path), store, *options)
     below = processes_below(process.pid)
-    os.kill(next(number for number, command in below.items() if killed in command), signal.SIGKILL)
+    found = [number for number, command in below.items() if killed in command]
+    if not found:
+        pytest.skip(f"this mpiexec has no process {killed}")
+    os.kill(found[0], signal.SIGKILL)
     _, said = process.communicate(timeout=WAIT_SECONDS_MAX)
     assert process.returncode == 2
     assert "a rank did not end well (a process ended " in said

@@ -122,8 +122,9 @@ class Rank:
         try:
             for number, one in enumerate(actions):
                 debt += one.gap if self.with_gaps else 0.0
-                if debt - (now() - ended) >= SLEEP_SECONDS_MIN:
-                    self.clock.sleep(debt - (now() - ended))
+                remaining = debt - (now() - ended)
+                if remaining >= SLEEP_SECONDS_MIN:
+                    self.clock.sleep(remaining)
                 began = now()
                 debt = max(0.0, debt - (began - ended)) if debt else 0.0
                 moved = 0
