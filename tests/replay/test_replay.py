@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
 import shutil
 import subprocess
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,7 @@ from swath.calibration.modelled import profile_of_disk
 from swath.commands import cli
 from swath.replay import changes, scratch
 from swath.replay.arrays import Operations
+from swath.replay.carrying import Rank, RealClock
 from swath.replay.loading import load
 from swath.replay.replaying import expected, run
 from swath.store import profile
@@ -144,6 +147,20 @@ def test_gaps_are_kept_or_left_out(tmp_path: Path) -> None:
     assert run(traced, "disk:p690-scsi").elapsed_seconds == pytest.approx(
         without.seconds + traced.gap_seconds, rel=0.01
     )
+
+
+def test_a_rank_that_is_late_does_not_wait(tmp_path: Path) -> None:
+    class LateClock(RealClock):
+        now = staticmethod(partial(next, itertools.count(0.0, 0.6)))  # 0.6 s pass between two looks
+
+        @staticmethod
+        def sleep(seconds: float) -> None:
+            assert seconds >= 0
+
+    traced = load(write_log(tmp_path, [[Call("pwrite", "/d/a", began, 100, 0) for began in (0.0, 1.0, 2.0)]]))
+    operations = Operations(traced, [str(tmp_path / "a")], None, None)
+    timed = Rank(traced, 0, [str(tmp_path / "a")], operations, lambda: None, LateClock).carry_out()
+    assert timed.moved == [100, 100, 100]
 
 
 def test_only_scratch_files_are_written(tmp_path: Path) -> None:
