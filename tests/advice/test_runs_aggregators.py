@@ -3,54 +3,27 @@
 from __future__ import annotations
 
 import dataclasses
-import json
-import shlex
 
 import numpy as np
 import pytest
 
 from impossible_advice import impossible
-from made_logs import Call, made_log
+from made_logs import of_mpi_io, of_swath
 from swath.advice.runs.advise import RunAdvice, advise
 from swath.advice.runs.prices import Prices
 from swath.advice.runs.store_prices import prices_of
 from swath.commands.advise import as_data
-from swath.commands.cli import main
 from swath.trace.characteristics import characterise
-from swath.trace.log import Kind, Log, joined
+from swath.trace.log import Log
 from swath.trace.totals import all_totals
 
-MIB = 1 << 20
 TITLE = "another number of aggregators"
-WORDS = 'write("/data/file")\ndistribution=block'
-"""The words of an operation."""
 
 
 @pytest.fixture(scope="module")
 def disk() -> Prices:
     """Prices of a modelled disk, which serves one stream best, for logs of a run on this disk."""
     return dataclasses.replace(prices_of("disk:p690-scsi", None, ()), is_elsewhere=False)
-
-
-def of_swath(aggregators: int | None, ranks: int = 4) -> Log:
-    """A log of collective operations of Swath; None: their plans have chosen the number of aggregators."""
-    calls = [Call(rank, "write", rank * MIB, MIB, 0.2) for _ in range(5) for rank in range(ranks)]
-    log = made_log(calls, ranks, layer="swath")
-    log.operations = [WORDS if aggregators is None else f"{WORDS}\ntuning[aggregators]={aggregators}"]
-    log.requests.operation[:] = 0
-    return log
-
-
-def of_mpi_io(below: tuple[int, ...], ranks: int = 4) -> Log:
-    """A log of collective calls of MPI-IO, and of the calls of some ranks on the file system below them."""
-    log = made_log([Call(rank, "write", rank * MIB, MIB, 0.2) for rank in range(ranks)], ranks, layer="mpi-io")
-    log.counts = {"mpi-io": {"coll_writes": ranks}}
-    part = ranks * MIB // max(len(below), 1)
-    others = made_log([Call(rank, "write", n * part, part, 0.1) for n, rank in enumerate(below)], ranks)
-    others.requests.kind[:] = 1
-    log.kinds = [*log.kinds, Kind("posix", "write")]
-    log.requests = joined([log.requests, others.requests])
-    return log
 
 
 def found(log: Log, prices: Prices) -> RunAdvice:
@@ -107,16 +80,3 @@ def test_calls_that_are_not_collective_have_no_aggregators(disk: Prices) -> None
     log = of_mpi_io((0, 1, 2, 3))
     log.counts = {"mpi-io": {"indep_writes": 4}}
     assert about_aggregators(log, disk) == []
-
-
-def test_the_printed_commands_print_the_prices(capsys: pytest.CaptureFixture[str]) -> None:
-    prices = prices_of("disk:p690-scsi", None, ())
-    (one,) = (one for one in advise(of_swath(4), prices).advice if one.proposal.title == TITLE)
-    after, before = (command for command in one.commands if "--price" in command)
-    seconds = []
-    for command in (after, before):
-        assert main([*shlex.split(command)[1:], "--json"]) == 0
-        seconds.append(json.loads(capsys.readouterr().out)["seconds"])
-    assert "aggregators=1" in after
-    assert "aggregators=4" in before
-    assert one.saving.likely == pytest.approx(one.evidence["seconds"] * (1 - seconds[0] / seconds[1]))

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 Record = dict[str, Any]
+IO_SECONDS_MIN = 0.01
+"""Runs with less I/O are shown, and not counted: what a replay takes itself is of this size."""
 NEAR = 1.05
 """An order of changes is as good as the best one if it takes at most this many times as long."""
 
@@ -21,7 +23,7 @@ def summarise(result: Mapping[str, Any]) -> Record:
 
 
 def _cells(result: Mapping[str, Any], disk: str) -> list[Record]:
-    return [cell for cell in result["cells"] if cell["disk"] == disk]
+    return [cell for cell in result["cells"] if cell["disk"] == disk and cell["run_seconds"] >= IO_SECONDS_MIN]
 
 
 def _of_disk(cells: Sequence[Mapping[str, Any]]) -> Record:

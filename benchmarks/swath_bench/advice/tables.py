@@ -15,7 +15,8 @@ from swath_bench.advice.summary import difference
 NOTE = """\
 I/O of all ranks together, in the run and in the replay of the unchanged run, in real time on the same disk (the median
 of the rounds). Gains are seconds from begin to end. On modelled disks gains are replayed in simulated time, and reads
-ahead and writes behind cannot be replayed there. Order: all changes that gain, as advised beside the best order."""
+ahead and writes behind cannot be replayed there. Order: all changes that gain, as advised beside the best order. The
+last table leaves out runs with less than 10 ms of I/O: what a replay takes itself is of this size."""
 
 
 def show(console: Console, result: dict[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import tempfile
 from dataclasses import dataclass
 from functools import cached_property
@@ -34,15 +35,6 @@ class Saving:
     likely: float
     high: float
 
-    def times(self, factor: float) -> Saving:
-        """Return the product with a number that is not negative."""
-        return Saving(self.low * factor, self.likely * factor, self.high * factor)
-
-
-def sum_of(savings: list[Saving]) -> Saving:
-    """Return the sum of savings."""
-    return Saving(*(sum(getattr(one, name) for one in savings) for name in ("low", "likely", "high")))
-
 
 @dataclass(frozen=True)
 class Prices:
@@ -72,8 +64,8 @@ class Prices:
     def command(self) -> str:
         """Return the words of the command line that select these prices."""
         if self.machine:
-            return f" --machine {self.machine}"
-        return f" --store {self.store}" if self.store else ""
+            return f" --machine {shlex.quote(self.machine)}"
+        return f" --store {shlex.quote(self.store)}" if self.store else ""
 
     @cached_property
     def numbers(self) -> dict[str, Any]:

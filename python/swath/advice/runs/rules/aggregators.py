@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
-import numpy as np
-
-from swath.advice.runs.advice import SERVERS, Finding, Proposal, Question
+from swath.advice.runs.advice import SERVERS, Finding, Proposal
+from swath.advice.runs.aggregation import aggregators
+from swath.advice.runs.estimate import Estimate
 from swath.advice.runs.means import lines
 from swath.advice.runs.observed import Accesses
 from swath.advice.runs.pattern import Pattern
+from swath.advice.runs.question import Question
 from swath.advice.runs.rules.common import of_access, worth_a_look
 from swath.replay.changes import Aggregators
-from swath.trace.totals import all_totals
-
-ASKED = re.compile(r"^tuning\[aggregators\]=(\d+)$", re.MULTILINE)
-"""The number of aggregators in the words of an operation of Swath; without it, the plan chooses the number."""
 
 
 def findings(question: Question) -> Iterator[Finding]:
@@ -27,29 +22,24 @@ def findings(question: Question) -> Iterator[Finding]:
     if run.processes < 2 or not run.has_mpi:
         return
     for one in worth_a_look(question):
-        number = _aggregators(question, one)
-        if not number or one.ranks < 2:
+        number = aggregators(run.log, one) if one.ranks > 1 else 0
+        if not number:
             continue
         now = _pattern(one, number)
-        best = min(_others(question, one, now), key=question.prices.seconds)
-        before, then = question.prices.seconds(now), question.prices.seconds(best)
-        part, uncertainty = 1 - then / before, question.uncertainty
-        if then * uncertainty > before:
+        best = min(_others(question, one, now), key=lambda other: question.price("price_then", other.words).number)
+        before, then = question.price("price_now", now.words), question.price("price_then", best.words)
+        seconds, uncertainty = question.seconds(one), question.uncertainty
+        ratio = (then / before).named("ratio")
+        if ratio.number * uncertainty.number > 1:
             continue
-        estimate = question.saved(
-            question.seconds(one),
-            part,
-            f'1 - {then:.4g} s / {before:.4g} s of the seconds: {then:.4g} s is the price of "{best.words}", '
-            f'{before:.4g} s of "{now.words}"',
-            low=1 - then / before * uncertainty,
-            high=1 - then / before / uncertainty,
-        )
-        price = f"swath advise{question.prices.command} --price"
-        commands = (f'{price} "{best.words}"', f'{price} "{now.words}"', *estimate.commands)
+        slowest = seconds.slowest
         means = lines(run, "aggregators", by_mpi_io=one.layer == "mpi-io")
         yield of_access(
+            question,
             one,
-            replace(estimate, commands=commands),
+            Estimate(
+                seconds, slowest * (1 - ratio * uncertainty), slowest * (1 - ratio), slowest * (1 - ratio / uncertainty)
+            ),
             Proposal(
                 SERVERS,
                 "another number of aggregators",
@@ -59,14 +49,15 @@ def findings(question: Question) -> Iterator[Finding]:
                 presumes=("collective calls move what lies together in the file, an equal part for each rank",),
             ),
             f"aggregators of {one.way}s",
+            (question.measure("aggregators_now", "aggregators", one.way, one.file),),
         )
 
 
-def _pattern(one: Accesses, aggregators: int) -> Pattern:
+def _pattern(one: Accesses, number: int) -> Pattern:
     """Return collective calls of all ranks. What a rank moves in a call is taken to be contiguous."""
     times = max(1, round(one.calls / one.ranks))
     size = max(1, round(one.bytes / times / one.ranks))
-    return Pattern(one.way, one.ranks, size=size, method="two-phase", times=times, aggregators=aggregators)
+    return Pattern(one.way, one.ranks, size=size, method="two-phase", times=times, aggregators=number)
 
 
 def _others(question: Question, one: Accesses, now: Pattern) -> Iterator[Pattern]:
@@ -80,32 +71,3 @@ def _others(question: Question, one: Accesses, now: Pattern) -> Iterator[Pattern
         for number in sorted(numbers)
         if number != now.aggregators and number <= one.ranks
     )
-
-
-def _aggregators(question: Question, one: Accesses) -> int:
-    """Return how many ranks move bytes for all; 0 if the calls are not collective, or the log does not tell."""
-    if one.layer == "swath":
-        return _asked(question, one)
-    return _below(question, one) if one.is_collective else 0
-
-
-def _asked(question: Question, one: Accesses) -> int:
-    """Return the number that most operations of Swath were given; 0 if their plans have chosen it."""
-    log = question.run.log
-    keys = log.requests.operation[one.rows]
-    found = (ASKED.search(log.operations[key]) if key >= 0 else None for key in keys.tolist())
-    numbers = Counter(0 if number is None else int(number[1]) for number in found)
-    return min(numbers.most_common(1)[0][0], one.ranks) if numbers else 0
-
-
-def _below(question: Question, one: Accesses) -> int:
-    """Return how many ranks make the calls on the file system that the MPI library makes for collective calls."""
-    log = question.run.log
-    kinds, file = log.kinds_where(one.way, "posix"), log.files.index(one.file)
-    requests = log.requests
-    rows = np.isin(requests.kind, kinds) & (requests.file == file) & (requests.length > 0)
-    if rows.any():
-        return len(np.unique(requests.rank[rows]))
-    totals = all_totals(log)
-    of = totals[np.isin(totals["kind"], kinds) & (totals["file"] == file) & (totals["calls"] > 0)]
-    return 0 if (of["rank"] < 0).any() else len(np.unique(of["rank"]))

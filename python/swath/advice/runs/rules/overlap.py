@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
-from swath.advice.runs.advice import LOCAL, Finding, Proposal, Question
+from swath.advice.runs.advice import LOCAL, Finding, Proposal
+from swath.advice.runs.estimate import Estimate, greatest, least
 from swath.advice.runs.means import lines
 from swath.advice.runs.observed import Accesses
+from swath.advice.runs.price_words import copy_words
+from swath.advice.runs.question import Question
 from swath.advice.runs.rules.common import of_access, worth_a_look
+from swath.advice.runs.timing import rows_of
 from swath.replay.changes import Prefetch, WriteBehind
 
 CALLS_MIN = 4
 IN_ORDER = 0.8
 """The least part of the reads that lie behind the one before: others cannot be foreseen."""
-JOINED = 0.1
-"""Calls with less computing between them, as a part of a call, are one transfer."""
-OVERLAP = 0.8
-"""The part of the smaller one of two overlapped times that is saved; the rest is lost to copies and to the start."""
 
 
 def findings(question: Question) -> Iterator[Finding]:
@@ -26,23 +24,14 @@ def findings(question: Question) -> Iterator[Finding]:
     for one in worth_a_look(question):
         if one.calls < CALLS_MIN or not len(one.rows):
             continue
-        hidden = _hidden(question, one)
-        left = question.left.get((one.file, one.way), 1.0)
-        if hidden <= 0 or (one.way == "read" and not _is_in_order(question, one)):
-            continue
-        slowest = max(question.seconds(one).values()) / left
-        part = OVERLAP * min(1.0, hidden / slowest / left)
+        rank = max(one.seconds, key=lambda rank: one.seconds[rank])
         reads = one.way == "read"
+        if len(rows_of(question.run.log, one, rank)) < CALLS_MIN or (reads and not _is_in_order(question, one, rank)):
+            continue
         yield of_access(
+            question,
             one,
-            question.saved(
-                question.seconds(one),
-                part,
-                f"the smaller one of each call's seconds and of the seconds without calls "
-                f"{'before' if reads else 'after'} it: {hidden:.4g} s, of which {OVERLAP:.0%} can be hidden",
-                low=part / 2,
-                high=min(1.0, part / OVERLAP),
-            ),
+            _estimate(question, one, rank),
             Proposal(
                 LOCAL,
                 "prefetch: read the next part while the program computes"
@@ -62,47 +51,18 @@ def findings(question: Question) -> Iterator[Finding]:
         )
 
 
-def _of_slowest(question: Question, one: Accesses) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
-    """Return the requests of the rank with most seconds."""
-    slowest = max(one.seconds, key=lambda rank: one.seconds[rank])
-    rows: np.ndarray[tuple[int], np.dtype[np.intp]] = one.rows[question.run.log.requests.rank[one.rows] == slowest]
-    return rows
+def _estimate(question: Question, one: Accesses, rank: int) -> Estimate:
+    """Return the estimate: what a rank computes beside its calls hides them, but the bytes are copied once more."""
+    seconds, uncertainty = question.seconds(one), question.uncertainty
+    hidden = least(seconds.slowest, question.measure("overlap", "overlap", one.way, one.file, f"rank={rank}"))
+    copy = question.price("price_of_copy", copy_words(one.bytes / one.ranks))
+    likely = greatest(hidden - copy, 0)
+    return Estimate(seconds, hidden / uncertainty - copy * uncertainty, likely, hidden)
 
 
-def _hidden(question: Question, one: Accesses) -> float:
-    """Return the seconds of calls of the slowest rank beside which it could compute: it computes before or after them.
-
-    Times in other calls of the same rank are no time to compute.
-    """
+def _is_in_order(question: Question, one: Accesses, rank: int) -> bool:
     requests = question.run.log.requests
-    rows = _of_slowest(question, one)
-    if len(rows) < CALLS_MIN:
-        return 0.0
-    everything = np.flatnonzero(requests.rank == requests.rank[rows[0]])
-    everything = everything[np.argsort(requests.began[everything], kind="stable")]
-    began = requests.began[everything]
-    ended = np.maximum.accumulate(requests.ended[everything])
-    gaps = np.maximum(began[1:] - ended[:-1], 0)
-    around = np.concatenate([[0.0], gaps]) if one.way == "read" else np.concatenate([gaps, [0.0]])
-    position = np.zeros(int(everything.max()) + 1, np.intp)
-    position[everything] = np.arange(len(everything))
-    calls = requests.seconds[rows]
-    if question.prices.is_elsewhere:  # what a rank computes does not depend on the store
-        calls = np.full(len(rows), max(question.seconds(one).values()) / len(rows))
-    beside = around[position[rows]]
-    # Calls without computing between them are moved together.
-    joins = beside < JOINED * calls
-    first = np.flatnonzero(~(joins if one.way == "read" else np.concatenate([[False], joins[:-1]])))
-    if not len(first):
-        return 0.0
-    burst = np.add.reduceat(calls, first)
-    computed = np.maximum.reduceat(beside, first)
-    return float(np.minimum(burst, computed).sum())
-
-
-def _is_in_order(question: Question, one: Accesses) -> bool:
-    rows = _of_slowest(question, one)
-    requests = question.run.log.requests
+    rows = rows_of(question.run.log, one, rank)
     offset = requests.offset[rows]
     if (offset < 0).any():  # operations of Swath: the program says what it reads next
         return one.layer == "swath"
