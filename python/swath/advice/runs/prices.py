@@ -130,20 +130,30 @@ class Prices:
         calls = pattern.regions * pattern.calls
         size = pattern.size / pattern.calls
         jumps = pattern.regions if pattern.gap or pattern.ranks > 1 else 0
-        jump = self._of_medium(pattern.way, "_jump", 0, cached)
+        jump = self._of_medium(pattern.way, "_gap", pattern.gap, cached)
+        if pattern.ranks > 1:  # every second region lies before the last one: who comes first in a round is not known
+            jump = (jump + self._of_medium(pattern.way, "_jump", 0, cached)) / 2
         seconds = calls * self.request(pattern.way, size, cached) + jumps * jump
         return seconds * self.slowdown(pattern.way, pattern.ranks, cached)
 
     def _of_medium(self, way: str, what: str, at: float, cached: float) -> float:
         """Return a number of the page cache and of the device, by the part that is cached. Writes go to the cache."""
-        device = self.numbers[f"device.{way}{what}"]
         if way == "write" or not self.numbers["device.read"]:
             cached = 1.0
         found = 0.0
-        for part, value in ((cached, self.numbers[f"cache.{way}{what}"]), (1 - cached, device)):
+        for part, medium in ((cached, "cache"), (1 - cached, "device")):
             if part:
-                found += part * (float(value) if what == "_jump" else _at(value, at, in_proportion=not what))
+                found += part * self._at(medium, way, what, at)
         return found
+
+    def _at(self, medium: str, way: str, what: str, at: float) -> float:
+        value = self.numbers[f"{medium}.{way}{what}"]
+        if what == "_jump":
+            return float(value)
+        if what != "_gap":
+            return _at(value, at, in_proportion=not what)
+        jump = float(self.numbers[f"{medium}.{way}_jump"])
+        return jump if not value or at >= value[-1][0] else min(jump, _at(value, at, in_proportion=False))
 
 
 def _at(curve: list[list[float]], at: float, *, in_proportion: bool) -> float:
