@@ -20,7 +20,7 @@ from swath.replay.scratch import Scratch
 
 ENDED_SECONDS_MAX = 5
 LOOK_UP_SECONDS = 1.0
-LOOKS_MAX = 3
+LOOKS_MAX = 10
 """If mpiexec still runs after so many looks at which it had no child any more, its child was killed."""
 
 
