@@ -114,9 +114,7 @@ def _request(array: Any, direction: str, first: int, size: int, memory: Any) -> 
     return _core.clock_now() - begin
 
 
-def _requests(
-    path: str, engine: str, direction: str, comm: Any
-) -> tuple[list[list[float]], float, list[list[float]]]:
+def _requests(path: str, engine: str, direction: str, comm: Any) -> tuple[list[list[float]], float, list[list[float]]]:
     """Return the seconds of one request by its size, if it follows the last one; of a jump; and of gaps."""
     memory = np.zeros(max(SIZES), "u1")
     curve, gaps = [], []
