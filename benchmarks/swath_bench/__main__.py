@@ -20,6 +20,7 @@ from swath.commands import output
 from swath.errors import ArgumentError, Error, StoreError, store_error
 from swath.store.atomic_file import AtomicFile
 from swath_bench import (
+    advice,
     applications,
     balanced,
     copy,
@@ -78,6 +79,7 @@ BENCHMARKS: dict[str, ModuleType] = {
     "validation": validation,
     "smpi": smpi,
     "applications": applications,
+    "advice": advice,
 }
 REPORTS: dict[str, ModuleType] = {"ncio": ncio_report, "madbench": madbench_report, "scf": scf_report}
 """The modules that draw the reports of `--html`."""
@@ -153,6 +155,9 @@ one run; it starts its own ranks. Without a name it runs the first two:
                 disks, or --measured FILE of ncio. docs/simulation.md
   smpi          swath simulate beside SimGrid's SMPI (MPI_File), contiguous parts of one
                 file on one server. docs/simulation.md
+  advice        programs with a flaw each, and the applications as they were found, traced:
+                replays beside runs, predicted beside replayed gains of swath advise, and
+                the advised order of changes beside all; --disk here,p690-scsi
   applications  the programs in applications/ as they were found, optimised, and by other
                 libraries, over ranks; --prefix says where Swath with Fortran is installed
 """
@@ -179,6 +184,7 @@ examples:
   {prog} mpi-io --cases cyclic,vara --ranks 2 --json mpi-io.json
   {prog} simulation --prefixes PREFIX,PREFIX --json simulation.json
   {prog} applications --prefix /usr/local --mpicc mpicc --ranks 1,4 --scale small
+  {prog} advice --cases rows,regions,passes --disk p690-scsi --json advice.json
   {prog} scf --inputs small --ranks 2 --disk p690-raid5 --json s.json --html s.html
 
 Measure on a machine that does nothing else: the table says what the load was.
@@ -207,8 +213,8 @@ def add_arguments(made: argparse.ArgumentParser) -> None:
         "--ranks",
         type=_list_of(_count),
         metavar="N",
-        help="how many ranks (2; table1, redistribute, files, scf: 4; latency, ncio, mpi-io: 2,4; applications: "
-        "1,4,9,16; copy: 1)",
+        help="how many ranks (2; table1, redistribute, files, scf, advice: 4; latency, ncio, mpi-io: 2,4; "
+        "applications: 1,4,9,16; copy: 1)",
     )
     made.add_argument(
         "--bytes",
@@ -295,7 +301,8 @@ def _add_ncio_arguments(group: Any) -> None:
         type=names,
         metavar="LIST",
         help=f"memory and file: c-c,nc-c,c-nc,nc-nc; files: {','.join(files.CASES)}; mpi-io: {','.join(mpi_io.CASES)}; "
-        f"applications: {','.join(applications.CASES)}; simulation: {','.join(simulation.CASES)}",
+        f"applications: {','.join(applications.CASES)}; simulation: {','.join(simulation.CASES)}; advice: "
+        f"{','.join(advice.CASES)}",
     )
     group.add_argument("--directions", type=names, metavar="LIST", help="write,read")
     group.add_argument(
@@ -345,7 +352,7 @@ def _add_madbench_arguments(group: Any) -> None:
         type=names,
         dest="disks",
         metavar="LIST",
-        help=f"modelled: {','.join(PRESETS)}; of layout also here,cache",
+        help=f"modelled: {','.join(PRESETS)}; of layout also here,cache, of advice here",
     )
     group.add_argument("--switch-to", metavar="DISK", help="what the disk turns into when W begins; with --virtual")
     group.add_argument("--virtual", action="store_true", default=None, help="simulated tasks, disk and time; no MPI")

@@ -69,6 +69,33 @@ SWATH_EXPORT ssize_t pwritev64(int descriptor, const iovec* pieces, int count, o
                   [&] { return SWATH_REAL(pwritev64)(descriptor, pieces, count, offset); });
 }
 
+// With flags. -1 stands for the file's position; an appended write is at the end of the file, whatever the offset says.
+namespace {
+std::optional<int64_t> given_offset(int64_t offset, int flags) {
+  return offset == -1 || (flags & RWF_APPEND) != 0 ? std::nullopt : std::optional<int64_t>(offset);
+}
+}  // namespace
+
+SWATH_EXPORT ssize_t preadv2(int descriptor, const iovec* pieces, int count, off_t offset, int flags) {
+  return transfer("read", descriptor, SWATH_CALLER, given_offset(offset, flags),
+                  [&] { return SWATH_REAL(preadv2)(descriptor, pieces, count, offset, flags); });
+}
+
+SWATH_EXPORT ssize_t preadv64v2(int descriptor, const iovec* pieces, int count, off64_t offset, int flags) {
+  return transfer("read", descriptor, SWATH_CALLER, given_offset(offset, flags),
+                  [&] { return SWATH_REAL(preadv64v2)(descriptor, pieces, count, offset, flags); });
+}
+
+SWATH_EXPORT ssize_t pwritev2(int descriptor, const iovec* pieces, int count, off_t offset, int flags) {
+  return transfer("write", descriptor, SWATH_CALLER, given_offset(offset, flags),
+                  [&] { return SWATH_REAL(pwritev2)(descriptor, pieces, count, offset, flags); });
+}
+
+SWATH_EXPORT ssize_t pwritev64v2(int descriptor, const iovec* pieces, int count, off64_t offset, int flags) {
+  return transfer("write", descriptor, SWATH_CALLER, given_offset(offset, flags),
+                  [&] { return SWATH_REAL(pwritev64v2)(descriptor, pieces, count, offset, flags); });
+}
+
 // NOLINTBEGIN(bugprone-reserved-identifier): names of the C library.
 // Programs that are compiled with _FORTIFY_SOURCE call these; `room` is the size of the memory at `data`. The C
 // library's own function compares the two.

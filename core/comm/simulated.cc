@@ -114,6 +114,12 @@ void Simulation::leave(int rank) {
   pass_baton();
 }
 
+void Simulation::interrupt() {
+  const std::lock_guard lock(mutex_);
+  if (failure_kind_ == ErrorKind::kNone) fail(ErrorKind::kInterrupted, "the simulation was interrupted");
+  pass_baton();
+}
+
 Traffic Simulation::traffic() const {
   const std::lock_guard lock(mutex_);
   return traffic_;

@@ -62,6 +62,8 @@ class Simulation {
   void enter(int rank);
   // This rank's thread has finished, normally or by an exception. Never throws.
   void leave(int rank);
+  // Called by any thread: every call of a rank throws kInterrupted from now on, also those in which ranks wait.
+  void interrupt();
 
   // So far.
   Traffic traffic() const;

@@ -176,6 +176,21 @@ TEST(Simulated, CallsAfterADeadlockThrowTheSameErrorAgain) {
   EXPECT_EQ(errors[0], "no rank can go on: rank 0 waits in barrier, rank 1 has finished");
 }
 
+TEST(Simulated, AnInterruptEndsRanksThatRunWaitOrSleep) {
+  Simulation simulation(3, 1, 0);
+  std::thread other;
+  const auto errors = errors_of(simulation, 3, [&](Comm& comm) {
+    if (comm.rank() == 1) comm.barrier();
+    if (comm.rank() == 2) clock_of_thread().sleep_until(1e9);
+    for (int step = 0;; ++step) {
+      if (step == 3) other = std::thread([&] { simulation.interrupt(); });
+      clock_of_thread().sleep_until(static_cast<double>(step));
+    }
+  });
+  other.join();
+  for (const std::string& error : errors) EXPECT_EQ(error, "the simulation was interrupted");
+}
+
 TEST(Simulated, RunRanksThrowsTheCauseNotTheDeadlockThatFollows) {
   for (uint64_t seed = 0; seed < 10; ++seed) {
     const auto body = [](Comm& comm) {

@@ -94,5 +94,6 @@ void bind_comm(nb::module_& m) {
       .def(nb::init<int, int, uint64_t, bool>(), "ranks"_a, "nodes"_a = 1, "seed"_a = 0, "shared_memory"_a = true)
       .def("comm", &swath::Simulation::comm, "rank"_a, nb::keep_alive<0, 1>())
       .def("enter", &swath::Simulation::enter, "rank"_a, nb::call_guard<nb::gil_scoped_release>())
-      .def("leave", &swath::Simulation::leave, "rank"_a, nb::call_guard<nb::gil_scoped_release>());
+      .def("leave", &swath::Simulation::leave, "rank"_a, nb::call_guard<nb::gil_scoped_release>())
+      .def("interrupt", &swath::Simulation::interrupt, nb::call_guard<nb::gil_scoped_release>());
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import re
@@ -11,28 +12,40 @@ from typing import Any
 
 import pytest
 
+from replay_cases import Call, write_log
+from swath.advice.runs.advise import advise
+from swath.advice.runs.store_prices import prices_of
+from swath.advice.runs.verify import verify
 from swath.commands.cli import main
+from swath.trace.opening import read_log
 
 SIZE, READS = 256, 400
 STORE = "disk:p690-scsi"
 
 
+def written_trace(folder: Path, offsets: list[int], ranks: int = 0) -> Path:
+    """A trace as the tracer writes it: of a process that reads pieces of a file; the other ranks of MPI do nothing."""
+    began = 1_700_000_000_000_000.0
+    for rank in range(max(ranks, 1)):
+        args = {"version": 1, "rank": rank, "process": rank + 1, "command": "./program", "began": began}
+        lines: list[dict[str, Any]] = [
+            {"name": "swath_trace", "ph": "M", "pid": rank, "args": {**args, **({"ranks": ranks} if ranks else {})}}
+        ]
+        for number, offset in enumerate(offsets if rank == 0 else []):
+            args = {"path": "/data/file", "offset": offset, "read_bytes": SIZE}
+            times = {"ts": began + number * 5_000.0, "dur": 4_000.0}
+            lines.append({"name": "read", "cat": "posix", "ph": "X", "pid": rank, "tid": 1, **times, "args": args})
+        end = {"lines": len(lines), "ended": began + len(offsets) * 5_000.0}
+        lines.append({"name": "swath_trace_end", "ph": "M", "pid": rank, "args": end})
+        text = "[\n" + "\n".join(map(json.dumps, lines)) + "\n"
+        (folder / f"rank-{rank:06}-here-{rank + 1}.pfw").write_text(text)
+    return folder
+
+
 @pytest.fixture(scope="module")
 def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The trace of a run of one process, which reads a file in small pieces: as the tracer writes it."""
-    folder = tmp_path_factory.mktemp("trace")
-    began = 1_700_000_000_000_000.0
-    head = {"version": 1, "rank": 0, "process": 1, "command": "./program", "began": began}
-    lines: list[dict[str, Any]] = [{"name": "swath_trace", "ph": "M", "pid": 0, "args": head}]
-    for number in range(READS):
-        args = {"path": "/data/file", "offset": number * SIZE, "read_bytes": SIZE}
-        times = {"ts": began + number * 5_000.0, "dur": 4_000.0}
-        lines.append({"name": "read", "cat": "posix", "ph": "X", "pid": 0, "tid": 1, **times, "args": args})
-    end = {"lines": len(lines), "ended": began + READS * 5_000.0}
-    lines.append({"name": "swath_trace_end", "ph": "M", "pid": 0, "args": end})
-    text = "[\n" + "\n".join(map(json.dumps, lines)) + "\n"
-    (folder / "rank-000000-here-1.pfw").write_text(text)
-    return folder
+    """The trace of a run of one process, which reads a file in small pieces."""
+    return written_trace(tmp_path_factory.mktemp("trace"), [number * SIZE for number in range(READS)])
 
 
 def output(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
@@ -81,6 +94,59 @@ def test_an_advice_is_verified_by_its_replay(
     assert one["changes"] == ["merge=4194304,file=/data/file"]
     (kept,) = json.loads((tmp_path / "swath/profiles/advice.json").read_text()).values()
     assert kept["one large call instead of many small ones"]["observations"] == 2
+
+
+@pytest.mark.parametrize(
+    ("offsets", "ranks", "title", "change"),
+    [
+        ([1024 * n for n in range(200)], 0, "data sieving: read a window, and pick from it", "sieve,file=/data/file"),
+        (
+            [4096 * n for n in (3, 1, 2, 0)] * 20,
+            0,
+            "caching: keep in memory what is read again",
+            f"cache={4 * SIZE},file=/data/file",
+        ),
+        (
+            [4096 * n for n in range(200)],
+            2,
+            "collective I/O: all ranks, with one call",
+            "all-ranks=2,file=/data/file",
+        ),
+    ],
+)
+def test_a_change_of_reads_is_predicted_and_replayed(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    offsets: list[int],
+    ranks: int,
+    title: str,
+    change: str,
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "trace").mkdir()
+    made = written_trace(tmp_path / "trace", offsets, ranks)
+    shown = json.loads(output(capsys, "advise", made, "--store", STORE, "--verify", "--json"))["verified"]["replayed"]
+    (one,) = (one for one in shown if one["title"] == title)
+    assert (one["changes"], one["why"], one["gains"]) == ([change], "", True)
+    assert one["predicted"] > 0
+    assert one["error"] == pytest.approx(one["predicted"] / one["replayed"] - 1)
+
+
+def test_opens_are_not_judged_on_a_modelled_disk_on_which_they_take_no_time(tmp_path: Path) -> None:
+    calls = []
+    for step in range(20):
+        began = 0.01 * step
+        calls += [Call("open", "/d/a", began), Call("pwrite", "/d/a", began + 0.002, 100, 100 * step)]
+        calls += [Call("close", "/d/a", began + 0.004)]
+    log = write_log(tmp_path, [calls])
+    found = advise(read_log(log), dataclasses.replace(prices_of(STORE, None, ()), is_elsewhere=False))
+    shown = verify(found, STORE)
+    (opens,) = (one for one in shown.replayed if one.title == "open the file once")
+    assert (opens.replayed, opens.gains) == (None, None)
+    assert "take no time on a modelled disk" in opens.why
+    in_folder = verify(found, str(tmp_path))
+    assert {one.title: one.why for one in in_folder.replayed}["open the file once"] == ""
 
 
 def test_prices_are_printed_as_text_and_data(capsys: pytest.CaptureFixture[str]) -> None:

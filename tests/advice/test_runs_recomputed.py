@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from made_logs import Call, batches, columns, made_log, rows_of_one_rank, rows_of_ranks
+from made_logs import Call, batches, columns, made_log, of_swath, rows_of_one_rank, rows_of_ranks
 from recomputing import differences, unexplained
 from swath.advice.runs.factors import file
 from swath.advice.runs.measures import MEASURES
@@ -179,6 +179,7 @@ CASES: dict[str, tuple[str, Callable[[], Log], list[str], str]] = {
     "slow server": ("servers", lambda: with_stripes(2, (10, 11, 12, 13)), [], "server 12 is slow"),
     "one server": ("servers", lambda: with_stripes(-1, (10,)), [], "stripe the file over 4 servers"),
     "one server, counted": ("servers", lambda: counters_of(with_stripes(-1, (10,))), [], "stripe the file"),
+    "aggregators": ("aggregators", lambda: of_swath(4), DISK, "another number of aggregators"),
     "holes": ("holes", with_holes, [], "collective writes that do not read first"),
     "opens": ("metadata", opened_and_synced, [], "open the file once"),
     "syncs": ("metadata", opened_and_synced, [], "one sync after the last write"),

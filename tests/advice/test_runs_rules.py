@@ -212,7 +212,7 @@ def test_prices_of_another_store_replace_measured_seconds() -> None:
 def test_patterns_are_read_as_they_are_written() -> None:
     for pattern in (
         Pattern("read"),
-        Pattern("write", 4, 4096, 8, 128, 2, "two-phase", 3),
+        Pattern("write", 4, 4096, 8, 128, 2, "two-phase", 3, 2),
         Pattern("read", regions=7, method="sieve"),
     ):
         assert parsed(pattern.words) == pattern

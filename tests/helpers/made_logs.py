@@ -7,7 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from swath.trace.log import UNKNOWN, Kind, Log, requests_of
+from swath.trace.log import UNKNOWN, Kind, Log, joined, requests_of
+
+MIB = 1 << 20
+OPERATION = 'write("/data/file")\ndistribution=block'
+"""The words of an operation of Swath."""
 
 
 @dataclass(frozen=True)
@@ -88,3 +92,24 @@ def batches(ranks: int, count: int, size: int, *, passes: int, compute: float, p
                     wait = 0.0 if piece else compute
                     calls.append(Call(rank, "read", at, size // pieces, 5e-3, wait, file))
     return calls
+
+
+def of_swath(aggregators: int | None, ranks: int = 4) -> Log:
+    """A log of collective operations of Swath; None: their plans have chosen the number of aggregators."""
+    calls = [Call(rank, "write", rank * MIB, MIB, 0.2) for _ in range(5) for rank in range(ranks)]
+    log = made_log(calls, ranks, layer="swath")
+    log.operations = [OPERATION if aggregators is None else f"{OPERATION}\ntuning[aggregators]={aggregators}"]
+    log.requests.operation[:] = 0
+    return log
+
+
+def of_mpi_io(below: tuple[int, ...], ranks: int = 4) -> Log:
+    """A log of collective calls of MPI-IO, and of the calls of some ranks on the file system below them."""
+    log = made_log([Call(rank, "write", rank * MIB, MIB, 0.2) for rank in range(ranks)], ranks, layer="mpi-io")
+    log.counts = {"mpi-io": {"coll_writes": ranks}}
+    part = ranks * MIB // max(len(below), 1)
+    others = made_log([Call(rank, "write", n * part, part, 0.1) for n, rank in enumerate(below)], ranks)
+    others.requests.kind[:] = 1
+    log.kinds = [*log.kinds, Kind("posix", "write")]
+    log.requests = joined([log.requests, others.requests])
+    return log

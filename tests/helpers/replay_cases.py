@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from swath.replay import scratch
+from swath.replay.actions import UNKNOWN, Action, File, Run
 from swath.trace.reading import Event, ProcessTrace, read_trace
 
+SWATH = [sys.executable, "-m", "swath.commands.cli"]
+WAIT_SECONDS_MAX = 60
+"""The longest time that a test waits for a process."""
 SECONDS = 1e-3
 """How long each call of a log takes."""
 SCRATCH = re.compile(r"/\.swath-replay-[^/]+/\d+-([^/]+)$")
@@ -64,3 +71,30 @@ def call_of(event: Event) -> tuple[str, str, int | None, int]:
     scratch = SCRATCH.search(path)
     moved = event.arguments.get("read_bytes", 0) + event.arguments.get("written_bytes", 0)
     return event.name, scratch[1] if scratch else Path(path).name, event.arguments.get("offset"), moved
+
+
+def call(name: str, offset: int = UNKNOWN, length: int = 0, gap: float = 0.0, file: int = 0, phase: int = 0) -> Action:
+    """Return a file call of a run, of one second."""
+    return Action(name, "posix", file, offset, length, gap, seconds=1.0, phase=phase)
+
+
+def run_of(*ranks: Sequence[Action], operations: tuple[bytes, ...] = ()) -> Run:
+    """Return a run of two files, with the actions of each rank."""
+    phases = tuple((float(at), at + 0.5) for at in range(2))
+    files = (File("/d/a", 100, 100), File("/d/b"))
+    return Run("run", "Swath", "", tuple(map(tuple, ranks)), files, operations, phases=phases)
+
+
+def said(actions: Sequence[Action]) -> list[tuple[str, int, int]]:
+    """Return the name, offset and length of each action."""
+    return [(one.name, one.offset, one.length) for one in actions]
+
+
+def gaps(actions: Sequence[Action]) -> float:
+    """Return the seconds that the rank computes."""
+    return sum(one.gap for one in actions)
+
+
+def left_over(store: Path) -> list[str]:
+    """Return the folders of replays that are still in a store."""
+    return [name for name in os.listdir(store) if name.startswith(scratch.PREFIX)]

@@ -32,6 +32,8 @@ static void by_descriptor(size_t bytes) {
   check(pread(file, data, bytes, 7) == (ssize_t)bytes, "pread");
   check(readv(file, pieces, 2) == 150, "readv");
   check(preadv(file, pieces, 2, 1990) == 150, "preadv");
+  check(preadv2(file, pieces, 2, 10, 0) == 150 && preadv2(file, pieces, 1, -1, 0) == 100, "preadv2");
+  check(pwritev2(file, pieces, 1, 50, 0) == 100 && pwritev2(file, pieces, 2, -1, 0) == 150, "pwritev2");
   check(pread(file, data, 100, 1 << 20) == 0, "pread at the end");
   check(fstat(file, &status) == 0 && status.st_size == 2150, "fstat");
   check(fsync(file) == 0 && fdatasync(file) == 0, "fsync");

@@ -3,37 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import swath
+from replay_cases import call, gaps, run_of, said
 from swath import _core
 from swath.replay import changes
-from swath.replay.actions import UNKNOWN, Action, File, Run
+from swath.replay.actions import UNKNOWN, Action, Run
 from swath.replay.applying import apply
 from swath.replay.changes import Change, parsed
-
-
-def call(name: str, offset: int = UNKNOWN, length: int = 0, gap: float = 0.0, file: int = 0, phase: int = 0) -> Action:
-    return Action(name, "posix", file, offset, length, gap, seconds=1.0, phase=phase)
-
-
-def run_of(*ranks: Sequence[Action], operations: tuple[bytes, ...] = ()) -> Run:
-    phases = tuple((float(at), at + 0.5) for at in range(2))
-    files = (File("/d/a", 100, 100), File("/d/b"))
-    return Run("run", "Swath", "", tuple(map(tuple, ranks)), files, operations, phases=phases)
-
-
-def said(actions: Sequence[Action]) -> list[tuple[str, int, int]]:
-    return [(one.name, one.offset, one.length) for one in actions]
-
-
-def gaps(actions: Sequence[Action]) -> float:
-    return sum(one.gap for one in actions)
-
 
 OPERATION = _core.Operation(
     _core.ArrayForm("/d/a", (4, 6), 8, _core.Layout.strided((4, 6), 8, 128, (48, 8))),
@@ -49,6 +30,10 @@ OPERATING = run_of([Action("operation", "swath", 0, length=192, direction="read"
     [
         changes.Collective(),
         changes.Collective(file="a", phase=0),
+        changes.AllRanks(file="a"),
+        changes.AllRanks(ranks=4, file="a"),
+        changes.Sieve(phase=1),
+        changes.Cache(bytes=1 << 20, file="a"),
         changes.Method(method="two-phase"),
         changes.Streams(streams=4),
         changes.Streams(streams="auto"),
@@ -70,7 +55,21 @@ def test_words_of_a_change_are_read_back(change: Change) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "faster", "merge=", "merge=0", "merge=many", "collective=1", "merge,phase=x", "merge,of=1", "prefetch=-1"],
+    [
+        "",
+        "faster",
+        "cache",
+        "cache=0",
+        "sieve=1",
+        "all-ranks=few",
+        "merge=",
+        "merge=0",
+        "merge=many",
+        "collective=1",
+        "merge,phase=x",
+        "merge,of=1",
+        "prefetch=-1",
+    ],
 )
 def test_a_wrong_text_is_no_change(text: str) -> None:
     with pytest.raises(swath.ArgumentError, match="replay: "):
@@ -185,6 +184,13 @@ def test_headers_that_are_written_again_stay_as_they_are() -> None:
         (run_of([call("read", 0, 9)]), changes.Collective(), "one rank"),
         (run_of([call("read", 0, 9)], [call("read", 9, 9, phase=1)]), changes.Collective(), "no phase has"),
         (run_of([call("write", 0, 9)], [call("write", 4, 9)]), changes.Collective(), "overlap"),
+        (run_of([call("write", 0, 9)]), changes.AllRanks(), "1 rank with calls: expected all-ranks=NUMBER, at least 2"),
+        (run_of([call("write", 0, 9)], [call("stat")]), changes.AllRanks(ranks=1), "at least 2"),
+        (run_of([call("write", 0, 9)], [call("write", 9, 9)]), changes.AllRanks(), "one rank alone"),
+        (run_of([call("write", 0, 9)], [call("write", 0, 9, file=1)]), changes.AllRanks(), "a file of their own"),
+        (run_of([call("read", 0, 9), call("read", 9, 9)]), changes.Sieve(), "several separate regions"),
+        (run_of([call("read", 0, 9), call("write", 9, 9), call("read", 20, 9)]), changes.Sieve(), "no other call"),
+        (run_of([call("read", 0, 9), call("read", 9, 9)]), changes.Cache(bytes=100), "reads bytes of a file again"),
         (run_of([call("write", UNKNOWN, 9)], [call("write", 9, 9)]), changes.Collective(), "not in the log"),
         (run_of([call("read", 0, 9)]), changes.Method(method="sieve"), "no operations of Swath"),
         (run_of([call("read", 0, 9)]), changes.Layout(layout="F"), "no operations of Swath"),
@@ -216,6 +222,16 @@ def test_an_operation_gets_another_method_and_layout() -> None:
     tiled = apply(OPERATING, changes.Layout(layout="3x4"))
     assert tiled.files[0].end_bytes == 2 * 2 * 12 * 8
     assert tiled.changes == ("layout=3x4",)
+
+
+@pytest.mark.parametrize(
+    "name", ["/d/a (raw, '<f8', (4, 6), layout 0123456789abcdef)", "/d/a:u (hdf5, layout 0123456789abcdef)"]
+)
+def test_a_file_is_named_by_the_identity_of_an_array(name: str) -> None:
+    found = apply(OPERATING, changes.Method(method="sieve", file=name))
+    assert _core.Operation.parse(found.operations[found.actions[0][0].operation]).method == "sieve"
+    with pytest.raises(swath.ArgumentError, match="uses no file"):
+        apply(OPERATING, changes.Method(method="sieve", file=name.replace("/d/a", "/d/c")))
 
 
 def test_reads_and_writes_are_marked_for_the_background() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -116,6 +117,13 @@ def test_launchers_are_no_ranks() -> None:
     assert [[one.name for one in of] for of in found.actions] == [["open", "write"], ["write"]]
     assert found.actions[0][0].flags == 577
     assert any("launchers" in note and note.endswith("1") for note in found.notes)
+
+
+def test_a_launcher_that_reads_much_is_no_rank_if_it_was_not_told_how_many_there_are() -> None:
+    traces = [process(0, 1, ("read", 0.0, 9000), ("close", 90.0, 0)), process(0, 2, ("write", 3.0, 5000))]
+    assert len(actions_of_traces([replace(one) for one in traces]).actions) == 2
+    told = [traces[0], replace(traces[1], ranks=2), replace(process(1, 3, ("open", 1.0, 0)), ranks=2)]
+    assert [[one.name for one in of] for of in actions_of_traces(told).actions] == [["write"], ["open"]]
 
 
 def test_processes_of_a_rank_one_after_another_are_one_rank() -> None:

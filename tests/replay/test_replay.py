@@ -2,38 +2,33 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
-import resource
 import shutil
-import signal
 import subprocess
-import sys
-import time
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 import swath
 from mpi_runs import needs_mpi, run_ranks
-from replay_cases import Call, call_of, rank_traces, write_log
+from replay_cases import SWATH, WAIT_SECONDS_MAX, Call, call_of, left_over, rank_traces, write_log
+from swath.calibration.modelled import profile_of_disk
 from swath.commands import cli
 from swath.replay import changes, scratch
+from swath.replay.arrays import Operations
+from swath.replay.carrying import Rank, RealClock
 from swath.replay.loading import load
 from swath.replay.replaying import expected, run
+from swath.store import profile
 from swath.trace.reading import is_operation, read_trace
 from tree import PROGRAMS
 
-SWATH = [sys.executable, "-m", "swath.commands.cli"]
 RANKS = [1, 2, 3, 4]
 REPLAYED = {"open", "close", "read", "write", "seek", "sync", "truncate", "flush", "copy"}
-WAIT_SECONDS_MAX = 60
-
-
-def left_over(store: Path) -> list[str]:
-    return [name for name in os.listdir(store) if name.startswith(scratch.PREFIX)]
 
 
 def run_swath(folder: Path, *words: object, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -154,6 +149,20 @@ def test_gaps_are_kept_or_left_out(tmp_path: Path) -> None:
     )
 
 
+def test_a_rank_that_is_late_does_not_wait(tmp_path: Path) -> None:
+    class LateClock(RealClock):
+        now = staticmethod(partial(next, itertools.count(0.0, 0.6)))  # 0.6 s pass between two looks
+
+        @staticmethod
+        def sleep(seconds: float) -> None:
+            assert seconds >= 0
+
+    traced = load(write_log(tmp_path, [[Call("pwrite", "/d/a", began, 100, 0) for began in (0.0, 1.0, 2.0)]]))
+    operations = Operations(traced, [str(tmp_path / "a")], None, None)
+    timed = Rank(traced, 0, [str(tmp_path / "a")], operations, lambda: None, LateClock).carry_out()
+    assert timed.moved == [100, 100, 100]
+
+
 def test_only_scratch_files_are_written(tmp_path: Path) -> None:
     strace = shutil.which("strace")
     if strace is None:
@@ -185,98 +194,6 @@ def test_only_scratch_files_are_written(tmp_path: Path) -> None:
     touched = [line for line in changed if str(store / scratch.PREFIX) not in line]
     assert len(changed) - len(touched) > 4
     assert [line for line in touched if not re.search(r'"/dev/(null|tty|shm/[^"]*)"|<[^>]*swath-replay', line)] == []
-
-
-def waiting_log(folder: Path, ranks: int = 2) -> str:
-    """Return a log whose ranks write, and then compute for a long time."""
-    calls = [Call("pwrite", "/d/a", 0.0, 1 << 16, 0), Call("pwrite", "/d/a", 3600.0, 10, 0)]
-    return write_log(folder, [[*calls] for _ in range(ranks)])
-
-
-def started(log: str, store: Path) -> subprocess.Popen[str]:
-    """Start a replay, and wait until its ranks have written."""
-    process = subprocess.Popen(
-        [*SWATH, "replay", log, "--store", str(store)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    wait_until(lambda: any(path.stat().st_size == 1 << 16 for path in store.glob(f"{scratch.PREFIX}*/0-a")), process)
-    return process
-
-
-def wait_until(is_so: Callable[[], bool], process: subprocess.Popen[str] | None = None) -> None:
-    until = time.monotonic() + WAIT_SECONDS_MAX
-    while not is_so():
-        assert time.monotonic() < until
-        assert process is None or process.poll() is None
-        time.sleep(0.05)
-
-
-def ranks_of(process: subprocess.Popen[str]) -> list[int]:
-    found = subprocess.run(
-        ["pgrep", "-P", str(process.pid), "-f", "swath.replay.rank"], capture_output=True, text=True, check=False
-    )
-    return [int(word) for word in found.stdout.split()]
-
-
-@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_nothing_is_left_of_a_replay_that_is_ended(tmp_path: Path, sign: signal.Signals) -> None:
-    store = tmp_path / "store"
-    store.mkdir()
-    process = started(waiting_log(tmp_path), store)
-    ranks = ranks_of(process)
-    assert len(ranks) == 2
-    process.send_signal(sign)
-    process.communicate(timeout=WAIT_SECONDS_MAX)
-    assert process.returncode in (130, -sign)
-    wait_until(lambda: left_over(store) == [])
-    wait_until(lambda: not any(is_running(rank) for rank in ranks))
-
-
-def is_running(process: int) -> bool:
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-
-
-def test_a_killed_rank_ends_the_replay(tmp_path: Path) -> None:
-    store = tmp_path / "store"
-    store.mkdir()
-    process = started(waiting_log(tmp_path), store)
-    os.kill(ranks_of(process)[1], signal.SIGKILL)
-    _, said = process.communicate(timeout=WAIT_SECONDS_MAX)
-    assert process.returncode == 2
-    assert "a rank did not end well (a process ended by signal 9" in said
-    assert left_over(store) == []
-
-
-def test_the_folder_of_a_replay_that_was_killed_with_its_cleaner_is_removed_by_the_next_one(tmp_path: Path) -> None:
-    old = tmp_path / f"{scratch.PREFIX}old"
-    old.mkdir()
-    (old / scratch.LOCK).touch()
-    (old / "0-a").write_bytes(b"left")
-    with scratch.scratch_folder(str(tmp_path)) as running:
-        assert not old.exists()
-        scratch.remove_left_over(str(tmp_path))
-        assert os.path.exists(running.folder)
-    assert left_over(tmp_path) == []
-
-
-@pytest.mark.parametrize("when", ["before", "during"])
-def test_a_full_disk_is_an_error_and_nothing_is_left(tmp_path: Path, when: str) -> None:
-    name = "pread" if when == "before" else "pwrite"
-    log = write_log(tmp_path, [[Call(name, "/d/a", 0.0, 100, 0), Call(name, "/d/a", 0.1, 1 << 22, 100)]])
-
-    def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
-
-    ended = subprocess.run(
-        [*SWATH, "replay", log, "--store", str(tmp_path)], capture_output=True, text=True, preexec_fn=limit, check=False
-    )
-    assert ended.returncode == 2
-    assert "File too large" in ended.stderr
-    assert "/d/a" in ended.stderr
-    assert "--store" in ended.stderr
-    assert left_over(tmp_path) == []
 
 
 def test_a_replay_without_room_does_not_begin(tmp_path: Path) -> None:
@@ -324,6 +241,34 @@ def test_a_modelled_disk_gives_the_same_times_again(tmp_path: Path) -> None:
         run(traced, "disk:p690-scsi", [changes.Prefetch()])
     with pytest.raises(swath.ArgumentError, match="no such modelled disk: expected one of"):
         run(traced, "disk:none")
+
+
+def test_operations_on_a_modelled_disk_are_planned_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    calls = [[Call("pread", "/d/a", 1e-3 * n, 64, 512 * (2 * n + rank)) for n in range(64)] for rank in range(2)]
+    traced = load(write_log(tmp_path, calls))
+    collective = [changes.Collective()]
+    of_method = {
+        method: run(traced, "disk:p690-scsi", [*collective, changes.Method(method=method)]).seconds
+        for method in ("direct", "list", "two-phase", "sieve")
+    }
+    sources: set[str] = set()
+    close = Operations.close
+
+    def noting(operations: Operations) -> None:
+        sources.update(array._core.profile.source for array in operations._files.values())
+        close(operations)
+
+    monkeypatch.setattr(Operations, "close", noting)
+    chosen = run(traced, "disk:p690-scsi", collective)
+    assert [source.split(",")[0] for source in sources] == ["measured on the modelled disk p690-scsi"]
+    assert chosen.seconds <= 1.01 * min(of_method.values()), of_method
+    disk = profile_of_disk("model:p690-scsi")
+    assert "modelled disk p690-scsi" in disk.core.source
+    assert profile.for_path(tmp_path, "model:p690-scsi") is None  # it is used in replays, and not kept
+    with profile.used(disk):
+        assert profile.for_path(tmp_path, "model:p690-scsi@scratch") == disk
+        assert profile.for_path(tmp_path, "model:ssd") is None
 
 
 def test_a_log_of_dxt_is_replayed(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from swath.errors import UnsupportedError
 from swath.ranks import mpi
@@ -31,7 +31,7 @@ def measure(options: Options, folder: str, keep: Callable[[dict[str, Any]], None
     Raises UnsupportedError without the applications, BenchmarkFailedError if a program fails: they check their answers.
     """
     sources = find_applications(options.application)
-    built = _Built(sources, options, Path(folder).resolve())
+    built = Built(sources, options, Path(folder).resolve())
     left_out = []
     if options.prefix is None:
         compiled = [name for name in options.cases if not CASES[name].is_python]
@@ -66,10 +66,22 @@ def find_applications(told: str | None) -> Path:
     )
 
 
-class _Built:
+class FromSource(Protocol):
+    """Options that say against what programs are compiled."""
+
+    @property
+    def prefix(self) -> str | None:
+        """Return the folder of an installed Swath with Fortran."""
+
+    @property
+    def mpicc(self) -> str | None:
+        """Return the C compiler of its MPI."""
+
+
+class Built:
     """The programs; those in Fortran and C are built when one is asked for first."""
 
-    def __init__(self, sources: Path, options: Options, folder: Path) -> None:
+    def __init__(self, sources: Path, options: FromSource, folder: Path) -> None:
         self.sources, self.options, self.folder = sources, options, folder / "programs"
 
     def command(self, name: str, ranks: int) -> list[str]:
@@ -103,7 +115,7 @@ class _Built:
         return os.pathsep.join([*own, *filter(None, [os.environ.get("LD_LIBRARY_PATH")])])
 
 
-def _in_turns(built: _Built, cell: Cell, options: Options, place: str) -> dict[str, list[dict[str, Any]]]:
+def _in_turns(built: Built, cell: Cell, options: Options, place: str) -> dict[str, list[dict[str, Any]]]:
     """Return the counted runs of each variant. Each round has another order; the first round is not counted."""
     variants = CASES[cell.case].variants
     runs: dict[str, list[dict[str, Any]]] = {variant: [] for variant in variants}
@@ -117,10 +129,10 @@ def _in_turns(built: _Built, cell: Cell, options: Options, place: str) -> dict[s
     return runs
 
 
-def _run(built: _Built, cell: Cell, variant: str, options: Options, folder: str) -> dict[str, Any]:
+def _run(built: Built, cell: Cell, variant: str, options: Options, folder: str) -> dict[str, Any]:
     """Run one variant once; its lines of JSON are added up."""
     case = CASES[cell.case]
-    command = [*built.command(cell.case, cell.ranks), *_arguments(case, variant, options.scale, folder)]
+    command = [*built.command(cell.case, cell.ranks), *arguments(case, variant, options.scale, folder)]
     environment = {**os.environ, **ENVIRONMENT}
     if not case.is_python:
         environment["LD_LIBRARY_PATH"] = built.libraries
@@ -143,7 +155,8 @@ def _run(built: _Built, cell: Cell, variant: str, options: Options, folder: str)
     return {name: sum(line[name] for line in lines) for name in SUMS}
 
 
-def _arguments(case: Case, variant: str, scale: str, folder: str) -> list[str]:
+def arguments(case: Case, variant: str, scale: str, folder: str) -> list[str]:
+    """Return the arguments of a program, whose files go to `folder`."""
     given = {case.variant: variant, **case.sizes[scale]}
     if not case.is_python:
         given["file"] = os.path.join(folder, "out")

@@ -9,12 +9,12 @@ Copies, barriers and similar numbers are those of the profile of the store with 
 from __future__ import annotations
 
 import datetime as dt
+import functools
 import os
 import platform
 import random
 import statistics
 import tempfile
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -52,7 +52,7 @@ def calibrate_modelled(engine: str, folder: str) -> profile.StoredProfile:
         with open(path, "wb") as file:
             file.truncate(FILE_BYTES)
         for direction in ("read", "write"):
-            measured = run_ranks(1, partial(_requests, path, engine, direction))[0]
+            measured = run_ranks(1, functools.partial(_requests, path, engine, direction))[0]
             slowdown = [[float(n), _streams(path, engine, n, direction)] for n in STREAMS]
             alone = slowdown[0][1]
             for medium in ("cache", "device"):
@@ -79,6 +79,24 @@ def calibrate_modelled(engine: str, folder: str) -> profile.StoredProfile:
         notes=[],
         frozen=True,
     )
+
+
+def profile_of_disk(engine: str) -> profile.StoredProfile:
+    """Return the profile of the disk of `engine` ("model:PRESET"): the saved one, or one that is measured now.
+
+    Raises:
+        ArgumentError: no such disk.
+        StoreError: there is no room for temporary files.
+    """
+    saved = profile.for_path(tempfile.gettempdir(), engine)
+    if saved is not None and saved.store == profile.store_of_engine(engine):
+        return saved
+    return _measured(profile.modelled_preset(engine))
+
+
+@functools.cache
+def _measured(preset: str) -> profile.StoredProfile:
+    return calibrate_modelled(f"{profile.MODELLED}{preset}", tempfile.gettempdir())
 
 
 def _opened(path: str, engine: str, comm: Any) -> Any:

@@ -36,7 +36,8 @@ prices: a pattern of access, whose seconds --price prints:
   "write ranks=4 regions=4096 size=8 gap=128 method=two-phase"
   regions are those of each rank, of so many bytes; gap is between neighbouring
   ones; methods are auto, direct, sieve, list, two-phase; calls=N: each region is
-  moved by N calls of the program; times=N: all this happens N times.
+  moved by N calls of the program; times=N: all this happens N times;
+  aggregators=N: of two-phase, so many ranks move the bytes for all.
   Also "without-jumps PATTERN", "copy size=BYTES", "sync size=BYTES" and
   "slowdown read streams=4"
 

@@ -36,9 +36,10 @@ examples:
   swath replay run7 --store disk:p690-scsi    on a modelled disk, in simulated time
   swath replay job.darshan --store /scratch   a log of Darshan, with DXT
 
-changes: collective, method=NAME, streams=NUMBER, layout=ORDER or layout=64x64,
-prefetch=DEPTH, write-behind=DEPTH, merge=BYTES, one-sync, keep-open,
-aggregators=NUMBER, balance=FRACTION; with ,file=NAME and ,phase=NUMBER for a part.
+changes: collective, all-ranks=NUMBER, method=NAME, streams=NUMBER, layout=ORDER or
+layout=64x64, prefetch=DEPTH, write-behind=DEPTH, merge=BYTES, sieve, cache=BYTES,
+one-sync, keep-open, aggregators=NUMBER, balance=FRACTION; with ,file=NAME and
+,phase=NUMBER for a part.
 
 read next: docs/replay.md, and docs/trace.md for traces.
 """

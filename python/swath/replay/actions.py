@@ -12,6 +12,8 @@ import numpy.typing as npt
 Int64s = npt.NDArray[np.int64]
 UNKNOWN = -1
 MOVING = frozenset({"read", "write"})
+NO_CALLS = frozenset({"barrier", "wait", "copy"})
+"""Actions that are no calls of the program."""
 ON_PATH = frozenset({"stat", "unlink"})
 """Calls that name a file; other calls are on an open file."""
 NOT_REPLAYED = "not replayed"
@@ -23,7 +25,7 @@ GAP_SECONDS_MIN = 1e-3
 
 @dataclass(frozen=True)
 class Pieces:
-    """The bytes of one rank in a collective access: ascending, and none of them twice.
+    """The bytes of one rank in an access: ascending, and none of them twice.
 
     Attributes:
         offsets: where each piece begins in the file.
@@ -40,24 +42,24 @@ class Action:
 
     Attributes:
         name: "open", "close", "read", "write", "seek", "sync", "flush", "stat", "truncate", "unlink"; "operation", an
-            operation of Swath; "collective", a collective access of pieces; "barrier", ranks wait for each other;
-            "wait", nothing but the gap.
+            operation of Swath; "collective", a collective access of pieces; "pieces", an access of pieces by this rank
+            alone; "barrier", ranks wait for each other; "copy", a copy in memory; "wait", nothing but the gap.
         layer: the interface: "posix", "stdio", or "swath".
         file: an index into `Run.files`; UNKNOWN for a barrier.
         offset: the offset in the file; of a truncation, the new length; UNKNOWN at the file's position.
-        length: the moved bytes; of an operation, those that this rank moved.
+        length: the moved or copied bytes; of an operation, those that this rank moved.
         gap: the seconds that the rank computed before, since its last call or barrier.
         seconds: how long the call took in the run; 0 if it is not a call of the run.
         began: its begin, in seconds since the begin of the run.
         flags: the flags of an open; UNKNOWN if they are not in the log.
-        direction: "read" or "write" of an operation or a collective access.
+        direction: "read" or "write" of an operation or an access of pieces.
         operation: an index into `Run.operations`.
-        pieces: the bytes of a collective access.
+        pieces: the bytes of a collective access, or of one of pieces.
         phase: the I/O phase that it belongs to.
         ahead: how many reads are started before they are needed.
         behind: how many writes may be under way.
-        method: the method of a collective access.
-        tuning: sizes and counts of a collective access or an operation, by their names.
+        method: the method of an access of pieces.
+        tuning: sizes and counts of an access of pieces or an operation, by their names.
     """
 
     name: str
@@ -81,7 +83,7 @@ class Action:
     @property
     def is_call(self) -> bool:
         """Return whether it is a call of the program, not only a time when it makes none."""
-        return self.name not in ("barrier", "wait")
+        return self.name not in NO_CALLS
 
     @property
     def moves(self) -> str:

@@ -11,8 +11,11 @@ from swath import _core
 from swath.errors import ArgumentError
 from swath.replay import changes as kinds
 from swath.replay.actions import UNKNOWN, Action, Run
+from swath.replay.caching import cached
 from swath.replay.changes import Change
-from swath.replay.collecting import collected
+from swath.replay.collecting import collected, shared_out
+from swath.replay.sieving import sieved
+from swath.replay.traced import final_paths
 
 Actions = tuple[Action, ...]
 
@@ -38,7 +41,8 @@ def concerns(run: Run, change: Change) -> Callable[[Action], bool]:
 
 
 def _is_named(name: str, path: str) -> bool:
-    return name in (path, os.path.basename(path))
+    """Return whether a name is that of a file: its path, the last part of it, or the identity of an array in it."""
+    return name in (path, os.path.basename(path)) or final_paths((name, path))[name] == path
 
 
 def _refused(change: Change, why: str) -> ArgumentError:
@@ -114,6 +118,22 @@ def _without_empty(actions: Sequence[Action]) -> Actions:
     if gap:
         found.append(Action("wait", phase=actions[-1].phase, gap=gap))
     return tuple(found)
+
+
+@_applied.register
+def _(change: kinds.Sieve, run: Run) -> Run:
+    concerned = concerns(run, change)
+    written = {one.file for one in run.every_action() if one.moves == "write"}
+    nothing = "no rank reads several separate regions of a file by file calls, with no other call on it between"
+    return _each_rank(run, change, lambda of: _without_empty(sieved(of, concerned, written)), nothing)
+
+
+@_applied.register
+def _(change: kinds.Cache, run: Run) -> Run:
+    found = cached(run, concerns(run, change), change.bytes)
+    if found.actions == run.actions:
+        raise _refused(change, "no rank reads bytes of a file again, by file calls, that fit in its memory")
+    return replace(found, actions=tuple(map(_without_empty, found.actions)))
 
 
 @_applied.register
@@ -237,6 +257,20 @@ def _(change: kinds.Collective, run: Run) -> Run:
     if made.actions == run.actions:
         raise _refused(change, "no phase has reads or writes of several ranks in one file, by file calls")
     return made
+
+
+@_applied.register
+def _(change: kinds.AllRanks, run: Run) -> Run:
+    ranks = run.ranks if change.ranks is None else change.ranks
+    if ranks < max(2, run.ranks):
+        has = f"{run.ranks} rank{'' if run.ranks == 1 else 's'} with calls"
+        raise _refused(change, f"the run has {has}: expected all-ranks=NUMBER, at least {max(2, run.ranks)}")
+    if ranks > run.ranks and run.is_collective:
+        raise _refused(change, f"the run has collective accesses of {run.ranks} ranks: expected this number")
+    try:
+        return shared_out(run, concerns(run, change), ranks)
+    except ValueError as error:
+        raise _refused(change, str(error)) from None
 
 
 @_applied.register

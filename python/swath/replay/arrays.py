@@ -1,4 +1,4 @@
-"""The scratch files of one rank for operations of Swath and collective accesses: open arrays of the core."""
+"""The scratch files of one rank for operations of Swath and accesses of pieces: open arrays of the core."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from swath import _core
 from swath.array import opening
@@ -35,8 +36,8 @@ class Operations:
         for one in actions:
             if one.name == "operation":
                 self._of(one)
-            elif one.name == "collective":
-                self._opened(one.file, is_shared=True)
+            elif one.name in ("collective", "pieces"):
+                self._opened(one.file, is_shared=one.name == "collective")
 
     def carry_out(self, action: Action) -> int:
         """Carry out an operation, and return the bytes that this rank moved."""
@@ -45,8 +46,9 @@ class Operations:
                 if file == action.file:
                     opened._stored.core_file.sync()
             return 0
-        if action.name == "collective":
-            return self._carry_out_pieces(action)
+        if action.name in ("collective", "pieces"):
+            assert action.pieces is not None
+            return self.carry_out_pieces(action, np.zeros(int(action.pieces.lengths.sum()), "u1"))
         operation, array = self._of(action)
         if action.operation not in self._parts:
             self._parts = {action.operation: _memory(operation, self._rank if operation.ranks > 1 else 0)}
@@ -82,14 +84,16 @@ class Operations:
             )
         return self._files[file, is_shared]
 
-    def _carry_out_pieces(self, action: Action) -> int:
+    def carry_out_pieces(self, action: Action, values: npt.NDArray[np.uint8]) -> int:
+        """Read the bytes of the pieces into `values`, or write them; return the bytes that this rank moved."""
         assert action.pieces is not None
-        array = self._opened(action.file, is_shared=self._comm is not None)
-        offsets, lengths = action.pieces.offsets, action.pieces.lengths
-        nest = _core.Nest.blocks(offsets, lengths)
-        own = _core.Decomposition.own_view(nest, self._rank, self._size, array.shape, False)
+        is_shared = action.name == "collective" and self._comm is not None
+        array = self._opened(action.file, is_shared=is_shared)
+        nest = _core.Nest.blocks(action.pieces.offsets, action.pieces.lengths)
+        place = (self._rank, self._size) if is_shared else (0, 1)
+        own = _core.Decomposition.own_view(nest, *place, array.shape, False)
         operation = _core.Operation(array._form, action.direction, own, action.method, action.tuning)
-        part: list[Any] = [_packed(int(lengths.sum()))]
+        part: list[Any] = [_packed(values)]
         if action.direction == "write":
             return _moved(array._stored.write(operation, part))
         return _moved(array._stored.core.execute(operation, part))
@@ -120,13 +124,13 @@ def _memory(operation: _core.Operation, rank: int) -> list[Any]:
     """Return memory for the parts of a rank."""
     shapes = operation.local_shapes(rank)
     if operation.decomposition.is_views:
-        return [_packed(shapes[0][0])]
+        return [_packed(np.zeros(shapes[0][0], "u1"))]
     return [np.zeros(tuple(shape), f"V{operation.array.element_bytes}") for shape in shapes]
 
 
-def _packed(length: int) -> _core.ViewMemory:
+def _packed(values: npt.NDArray[np.uint8]) -> _core.ViewMemory:
     """Return memory for the bytes of a view, one behind the other."""
-    return _core.ViewMemory(np.zeros(length, "u1"), _core.Nest.block(length) if length else _core.Nest())
+    return _core.ViewMemory(values, _core.Nest.block(len(values)) if len(values) else _core.Nest())
 
 
 def _moved(done: _core.Execution) -> int:

@@ -28,6 +28,9 @@ class Files(Protocol):
     def carry_out(self, action: Action) -> int:
         """Carry out an action, and return the bytes that it moved."""
 
+    def copy(self, length: int) -> None:
+        """Copy so many bytes in memory."""
+
     def close(self) -> None:
         """Close all files."""
 
@@ -98,7 +101,7 @@ class Rank:
             StoreError: the system refuses a call; the message names the rank, the call and the file.
         """
         actions = self.run.actions[self.rank]
-        largest = max((one.length for one in actions if one.name in ("read", "write")), default=0)
+        largest = max((one.length for one in actions if one.name in ("read", "write", "copy")), default=0)
         files = self.files or SystemFiles(self.paths, largest)
         try:
             self.operations.open_before(actions)
@@ -119,8 +122,9 @@ class Rank:
         try:
             for number, one in enumerate(actions):
                 debt += one.gap if self.with_gaps else 0.0
-                if debt - (now() - ended) >= SLEEP_SECONDS_MIN:
-                    self.clock.sleep(debt - (now() - ended))
+                remaining = debt - (now() - ended)
+                if remaining >= SLEEP_SECONDS_MIN:
+                    self.clock.sleep(remaining)
                 began = now()
                 debt = max(0.0, debt - (began - ended)) if debt else 0.0
                 moved = 0
@@ -128,6 +132,8 @@ class Rank:
                     moved = background.carry_out(number, one)
                 elif one.name == "barrier":
                     self.barrier()
+                elif one.name == "copy":
+                    files.copy(one.length)
                 ended = now()
                 timed.began.append(began - begin)
                 timed.seconds.append(ended - began)
@@ -140,7 +146,7 @@ class Rank:
 
     def _carry_out(self, action: Action, files: Files) -> int:
         try:
-            if action.name in ("operation", "collective") or action.layer == "swath":
+            if action.layer == "swath":
                 return self.operations.carry_out(action)
             if not action.moves or self.run.streams is None or self.files is not None:
                 return files.carry_out(action)

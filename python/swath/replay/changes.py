@@ -25,7 +25,8 @@ class Change:
     def words(self) -> str:
         """Return it as `swath replay --with` takes it: NAME or NAME=VALUE, then ,file=FILE and ,phase=NUMBER."""
         own = _own_fields(type(self))
-        text = f"{self.name}={getattr(self, own[0].name)}" if own else self.name
+        value = getattr(self, own[0].name) if own else None
+        text = self.name if value is None else f"{self.name}={value}"
         others = [one for one in fields(self) if one not in own[:1] and getattr(self, one.name) != one.default]
         return text + "".join(f",{one.name}={getattr(self, one.name)}" for one in others)
 
@@ -40,6 +41,18 @@ class Collective(Change):
     """Independent accesses of all ranks in a phase become one collective access of the whole range."""
 
     name: ClassVar[str] = "collective"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AllRanks(Change):
+    """What one rank reads or writes for all becomes collective accesses, of which each rank moves an equal part.
+
+    Attributes:
+        ranks: how many ranks move a part; None: the ranks that have calls in the log.
+    """
+
+    name: ClassVar[str] = "all-ranks"
+    ranks: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,6 +104,21 @@ class Merge(Change):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Sieve(Change):
+    """Reads of small regions become reads of the windows around them, from which the regions are picked."""
+
+    name: ClassVar[str] = "sieve"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cache(Change):
+    """Each rank keeps in memory what it reads of a file, up to this number of bytes, and does not read it again."""
+
+    name: ClassVar[str] = "cache"
+    bytes: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class OneSync(Change):
     """Each rank synchronises a file once, after its last write, instead of several times."""
 
@@ -123,12 +151,15 @@ class Balance(Change):
 
 KINDS: tuple[type[Change], ...] = (
     Collective,
+    AllRanks,
     Method,
     Streams,
     Layout,
     Prefetch,
     WriteBehind,
     Merge,
+    Sieve,
+    Cache,
     OneSync,
     KeepOpen,
     Aggregators,

@@ -1,4 +1,4 @@
-"""Makes one collective access of the independent accesses of all ranks in a phase. Pure."""
+"""Makes collective accesses of independent ones: of all ranks in a phase, or of one rank for all. Pure."""
 
 from __future__ import annotations
 
@@ -20,17 +20,73 @@ def collected(run: Run, concerned: Callable[[Action], bool]) -> Run:
     Calls that write bytes which other calls of the phase write, too, stay as they are: headers that are written again.
     Raises ValueError if these are most of the bytes, or an offset is not known.
     """
-    calls: dict[Key, list[tuple[int, Action]]] = {}
+    of_keys = _calls(run, concerned)
+    return _replaced(run, {key: calls for key, calls in of_keys.items() if len({rank for rank, _ in calls}) > 1})
+
+
+def shared_out(run: Run, concerned: Callable[[Action], bool], ranks: int) -> Run:
+    """Return the run with a collective access for each phase, file and direction that one rank moves for all.
+
+    The bytes are divided equally among the ranks, in the order of the file. Ranks that have no calls in the log are
+    added. Otherwise as `collected`. Raises ValueError if no rank moves a file for all, or several have files of their
+    own.
+    """
+    of_keys = _calls(run, concerned)
+    users: dict[tuple[int, str], set[int]] = {}
+    for (_, file, direction), calls in of_keys.items():
+        users.setdefault((file, direction), set()).update(rank for rank, _ in calls)
+    alone = {use: next(iter(of)) for use, of in users.items() if len(of) == 1}
+    if not alone:
+        raise ValueError("no file is read or written by one rank alone, by file calls")
+    if len(set(alone.values())) > 1:
+        raise ValueError("several ranks have a file of their own, which they do not read or write for all ranks")
+    barriers = tuple(one for one in run.actions[0] if one.name == "barrier")
+    run = replace(run, actions=(*run.actions, *[barriers] * (ranks - run.ranks)))
+    made = _replaced(run, {key: calls for key, calls in of_keys.items() if key[1:] in alone})
+    rank_alone = next(iter(alone.values()))
+    lanes = zip(*([one for one in of if one.name == "collective"] for of in made.actions), strict=True)
+    parts = {
+        id(one): _part(accesses[rank_alone].pieces, rank, ranks)
+        for accesses in lanes
+        if (accesses[0].file, accesses[0].direction) in alone
+        for rank, one in enumerate(accesses)
+    }
+    actions = tuple(tuple(_with_pieces(one, parts.get(id(one))) for one in of_rank) for of_rank in made.actions)
+    return replace(made, actions=actions)
+
+
+def _part(pieces: Pieces | None, rank: int, ranks: int) -> Pieces:
+    """Return the part of a rank: bytes that follow each other in the file, as many as for other ranks."""
+    assert pieces is not None
+    ends = np.cumsum(pieces.lengths)
+    begins = ends - pieces.lengths
+    total = int(pieces.lengths.sum())
+    low, high = np.maximum(begins, total * rank // ranks), np.minimum(ends, total * (rank + 1) // ranks)
+    some = high > low
+    return Pieces((pieces.offsets + low - begins)[some], (high - low)[some])
+
+
+def _with_pieces(one: Action, pieces: Pieces | None) -> Action:
+    return one if pieces is None else replace(one, pieces=pieces, length=int(pieces.lengths.sum()))
+
+
+def _calls(run: Run, concerned: Callable[[Action], bool]) -> dict[Key, list[tuple[int, Action]]]:
+    """Return the reads and writes that are concerned, with their ranks."""
+    found: dict[Key, list[tuple[int, Action]]] = {}
     for rank, of_rank in enumerate(run.actions):
         for one in of_rank:
             if one.name in MOVING and one.length and concerned(one):
-                calls.setdefault((one.phase, one.file, one.name), []).append((rank, one))
+                found.setdefault((one.phase, one.file, one.name), []).append((rank, one))
+    return found
+
+
+def _replaced(run: Run, of_keys: dict[Key, list[tuple[int, Action]]]) -> Run:
+    """Return the run with a collective access of all ranks in place of the calls of each key."""
     shared: dict[int, list[Key]] = {}
     replaced: set[int] = set()
-    for key in sorted(calls, key=lambda one: min(action.began for _, action in calls[one])):
-        if len({rank for rank, _ in calls[key]}) > 1:
-            shared.setdefault(key[0], []).append(key)
-            replaced |= {id(one) for one in _collectable(run, key, [one for _, one in calls[key]])}
+    for key in sorted(of_keys, key=lambda one: min(action.began for _, action in of_keys[one])):
+        shared.setdefault(key[0], []).append(key)
+        replaced |= {id(one) for one in _collectable(run, key, [one for _, one in of_keys[key]])}
     actions = tuple(_of_rank(of_rank, shared, replaced, len(run.phases)) for of_rank in run.actions)
     return replace(run, actions=actions)
 

@@ -19,6 +19,9 @@ from swath.replay.rank import JOB, READY, Job, answer_of
 from swath.replay.scratch import Scratch
 
 ENDED_SECONDS_MAX = 5
+LOOK_UP_SECONDS = 1.0
+LOOKS_MAX = 10
+"""If mpiexec still runs after so many looks at which it had no child any more, its child was killed."""
 
 
 def run_ranks(scratch: Scratch, job: Job) -> list[Timed]:
@@ -68,6 +71,8 @@ def _process(command: list[str], rank: int, scratch: Scratch) -> Iterator[subpro
                     os.killpg(process.pid, sign)
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     process.wait(ENDED_SECONDS_MAX)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)  # ranks whose mpiexec was killed
         scratch.tell("-", process.pid)
         for pipe in (process.stdin, process.stdout):
             if pipe is not None:
@@ -80,9 +85,16 @@ def _wait(processes: list[subprocess.Popen[bytes]]) -> int:
         for process in processes:
             assert process.stdout is not None
             waiting.register(process.stdout, selectors.EVENT_READ, process)
-        ready = 0
+        ready, looks = 0, 0
+        launchers: set[int] = set()
         while waiting.get_map():
-            for key, _ in waiting.select():
+            happened = waiting.select(LOOK_UP_SECONDS)
+            with_children = {process.pid for process in processes if _has_children(process)} if not happened else set()
+            launchers |= with_children
+            looks = looks + 1 if not happened and launchers - with_children else 0
+            if looks > LOOKS_MAX:
+                return -signal.SIGKILL
+            for key, _ in happened:
                 said = os.read(key.fd, 1)
                 if said == READY:
                     ready += 1
@@ -96,6 +108,18 @@ def _wait(processes: list[subprocess.Popen[bytes]]) -> int:
                     with contextlib.suppress(BrokenPipeError):
                         process.stdin.write(READY)  # type: ignore[union-attr]
     return 0
+
+
+def _has_children(process: subprocess.Popen[bytes]) -> bool:
+    """Return whether a process has children that live."""
+    with contextlib.suppress(OSError):
+        with open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="ascii") as file:
+            children = file.read().split()
+        for child in children:
+            with open(f"/proc/{child}/stat", encoding="utf-8", errors="replace") as file:
+                if file.read().rpartition(")")[2].split()[0] != "Z":
+                    return True
+    return False
 
 
 def _answers(folder: str, ranks: int, failed: int) -> list[Timed]:

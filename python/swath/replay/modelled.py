@@ -11,12 +11,14 @@ import numpy as np
 
 from swath.array import opening
 from swath.array.open_array import Array
+from swath.calibration.modelled import profile_of_disk
 from swath.errors import UnsupportedError
 from swath.replay.actions import MOVING, UNKNOWN, Action
 from swath.replay.arrays import Operations
 from swath.replay.carrying import Rank, SimulatedClock, Timed
 from swath.replay.rank import Job
 from swath.simulated import run_ranks
+from swath.store import profile
 
 
 class ModelledFiles:
@@ -58,6 +60,9 @@ class ModelledFiles:
             array.write(self._memory[: action.length], selection=chosen, method="direct")
         return action.length
 
+    def copy(self, length: int) -> None:
+        """Do nothing: memory takes no simulated time."""
+
     def close(self) -> None:
         """Close all files."""
         for array in self._arrays.values():
@@ -67,6 +72,8 @@ class ModelledFiles:
 def run_modelled(job: Job, engine: str) -> list[Timed]:
     """Carry out a run on the disk of an engine ("model:PRESET"), and return what each rank did.
 
+    Operations are planned with the profile of this disk.
+
     Raises:
         UnsupportedError: the run has reads ahead or writes behind, which are threads of real time.
     """
@@ -75,7 +82,8 @@ def run_modelled(job: Job, engine: str) -> list[Timed]:
             "replay: reads ahead and writes behind go on in real time, which a modelled disk does not have: replay "
             "them in a folder (--store FOLDER)"
         )
-    return run_ranks(job.run.ranks, partial(_carry_out, job, engine))
+    with profile.used(profile_of_disk(engine)):  # that of the folder says nothing about this disk
+        return run_ranks(job.run.ranks, partial(_carry_out, job, engine))
 
 
 def _carry_out(job: Job, engine: str, comm: Any) -> Timed:

@@ -6,8 +6,10 @@ input and output: each writes a byte, and gets one when all have.
 
 from __future__ import annotations
 
+import ctypes
 import os
 import pickle
+import signal
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,6 +23,8 @@ from swath.replay.carrying import Rank
 
 JOB = "job"
 READY = b"."
+END_WITH_PARENT = 1
+"""PR_SET_PDEATHSIG of prctl(2): no rank goes on if the process of mpiexec that looks after it is killed."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,7 @@ def main(folder: str, number: int | None) -> int:
     if number is None:
         from mpi4py import MPI
 
+        ctypes.CDLL(None).prctl(END_WITH_PARENT, signal.SIGKILL)
         comm = MPI.COMM_WORLD
         rank, barrier = int(comm.rank), ranks_of(comm).comm.barrier
     else:
@@ -60,11 +65,20 @@ def main(folder: str, number: int | None) -> int:
         done: Any = Rank(job.run, rank, job.paths, operations, barrier, with_gaps=job.with_gaps).carry_out()
     except Error as error:
         done = to_wire(error)
-    with open(answer_of(folder, rank), "wb") as file:
-        pickle.dump(done, file)
+    try:
+        _answer(answer_of(folder, rank), done)
+    except OSError:  # the disk is full: make room, since the replay is over
+        for path in filter(os.path.exists, job.paths):
+            os.truncate(path, 0)
+        _answer(answer_of(folder, rank), done)
     if isinstance(done, dict):
         os._exit(1)  # other ranks may wait for this one, also at the end of MPI
     return 0
+
+
+def _answer(path: str, done: Any) -> None:
+    with open(path, "wb") as file:
+        pickle.dump(done, file)
 
 
 def _barrier_by_pipes() -> Callable[[], None]:

@@ -130,7 +130,7 @@ def _needed(run: Run, *, is_modelled: bool) -> set[int]:
     """Return the files that must have their whole length before. Raise UnsupportedError for other operations."""
     needed: set[int] = set()
     for one in run.every_action():
-        if one.name in ("operation", "collective") or (is_modelled and one.moves and one.file != UNKNOWN):
+        if one.name in ("operation", "collective", "pieces") or (is_modelled and one.moves and one.file != UNKNOWN):
             needed.add(one.file)
     for stored in run.operations:
         form = exact_operation(stored).array

@@ -22,7 +22,7 @@ class OfRank:
 
     Attributes:
         seconds: the time of its calls in the replay.
-        traced_seconds: the time of its calls in the run.
+        traced_seconds: the time of its calls in the run; 0 of a rank that a change has added.
         calls: the number of its calls in the replay.
         bytes: the bytes that they moved.
     """
@@ -137,7 +137,7 @@ def _of_rank(original: Run, run: Run, rank: int, timed: Timed) -> OfRank:
     is_call = [one.is_call for one in run.actions[rank]]
     return OfRank(
         sum(seconds for seconds, counts in zip(timed.seconds, is_call, strict=True) if counts),
-        sum(one.seconds for one in original.actions[rank]),
+        sum(one.seconds for one in original.actions[rank]) if rank < original.ranks else 0.0,
         sum(is_call),
         sum(timed.moved),
     )

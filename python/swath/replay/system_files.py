@@ -32,6 +32,7 @@ class SystemFiles:
         self._memory = memoryview(mmap.mmap(-1, max(largest, 1)))
         self._address = ctypes.addressof(ctypes.c_char.from_buffer(self._memory))
         self._memory[:] = os.urandom(min(1 << 16, len(self._memory))).ljust(len(self._memory), b"\x5a")
+        self._copied = bytearray()
 
     def open_before(self, actions: Sequence[Action]) -> None:
         """Open each file that the rank uses without an open in the log."""
@@ -103,6 +104,12 @@ class SystemFiles:
                 done += os.pwrite(descriptor, memory, action.offset + done)
             if done >= action.length:
                 return done
+
+    def copy(self, length: int) -> None:
+        """Copy so many bytes in memory."""
+        if len(self._copied) < length:
+            self._copied = bytearray(length)
+        self._copied[:length] = self._memory[:length]
 
     def close(self) -> None:
         """Close all files."""

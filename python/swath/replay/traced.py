@@ -86,18 +86,21 @@ def _ended(traces: list[ProcessTrace]) -> float:
 def _taking_part(ranks: list[list[ProcessTrace]]) -> tuple[list[list[ProcessTrace]], list[str]]:
     """Return the ranks without launchers: processes that have the number of a rank, and hardly any of its bytes.
 
-    If there are collective operations, only the processes that take part in them are ranks.
+    If there are collective operations, only the processes that take part in them are ranks. Otherwise, if a launcher
+    of MPI has said to some processes how many ranks there are, the others are none.
     """
     every = [[event for trace in of_rank for event in trace.events] for of_rank in ranks]
     takes_part = [any(_is_carried_out(one) and one.arguments["ranks"] > 1 for one in events) for events in every]
     if not any(takes_part):
-        moved = [sum(map(_moved_bytes, events)) for events in every]
+        were_told = [any(trace.ranks for trace in of_rank) for of_rank in ranks]
+        may_be = were_told if any(were_told) else [True] * len(ranks)
+        moved = [sum(map(_moved_bytes, events)) if may else -1 for events, may in zip(every, may_be, strict=True)]
+        least = LAUNCHER_PART * sum(count for count in moved if count > 0)
         most: dict[int, int] = {}
         for of_rank, count in zip(ranks, moved, strict=True):
             most[of_rank[0].rank] = max(most.get(of_rank[0].rank, 0), count)
         takes_part = [
-            count == most[of_rank[0].rank] or count > LAUNCHER_PART * sum(moved)
-            for of_rank, count in zip(ranks, moved, strict=True)
+            count == most[of_rank[0].rank] or count > least for of_rank, count in zip(ranks, moved, strict=True)
         ]
     found = [of_rank for of_rank, takes in zip(ranks, takes_part, strict=True) if takes]
     less = len(ranks) - len(found)

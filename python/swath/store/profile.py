@@ -14,7 +14,7 @@ import json
 import os
 import platform
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from swath import _core
@@ -167,9 +167,30 @@ def for_path(path: str | os.PathLike[str], engine: str = "auto") -> StoredProfil
     """
     if not engine.startswith(MODELLED):
         return find(path).profile
+    used = _used.get(store_of_engine(engine))
+    if used is not None:
+        return used
     named = os.environ.get(VARIABLE, "")
     of_disk = Found(None) if named else _found(lambda: store_of_engine(engine))
     return of_disk.profile or find(path).profile
+
+
+_used: dict[Store, StoredProfile] = {}
+"""The profiles of modelled disks that this process uses, whatever is saved."""
+
+
+@contextlib.contextmanager
+def used(profile: StoredProfile) -> Iterator[None]:
+    """Within the block, this process plans with a profile for its modelled disk, instead of the saved one."""
+    before = _used.get(profile.store)
+    _used[profile.store] = profile
+    try:
+        yield
+    finally:
+        if before is None:
+            del _used[profile.store]
+        else:
+            _used[profile.store] = before
 
 
 def modelled_preset(engine: str) -> str:

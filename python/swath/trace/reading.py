@@ -103,6 +103,7 @@ class ProcessTrace:
         arrays: the arrays by their keys.
         operations: the operations by their keys.
         events: the events in the order of their ends.
+        ranks: how many ranks there are, if a launcher of MPI has said so; 0 otherwise, as of the launcher itself.
     """
 
     path: str
@@ -116,6 +117,7 @@ class ProcessTrace:
     arrays: dict[str, TracedArray] = field(default_factory=dict)
     operations: dict[str, TracedOperation] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
+    ranks: int = 0
 
 
 def read_trace(path: str) -> list[ProcessTrace]:
@@ -207,7 +209,7 @@ def _take(one: dict[str, Any], number: int, trace: ProcessTrace) -> None:
 
 
 def _take_beginning(said: Mapping[str, Any], trace: ProcessTrace) -> None:
-    trace.version = int(said["version"])
+    trace.version, trace.ranks = int(said["version"]), int(said.get("ranks", 0))
     if trace.version not in VERSIONS:
         raise FormatError(
             f"trace {trace.path}: version {trace.version} of the format; this Swath reads "

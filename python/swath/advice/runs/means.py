@@ -86,6 +86,13 @@ LINES: dict[tuple[str, str], dict[str, str]] = {
         "Fortran": "stripe the folder before the file is made: lfs setstripe -c 8 FOLDER",
         "MPI": "hints striping_factor=8, striping_unit=1048576 when the file is made",
     },
+    ("aggregators", ""): {
+        "Python": 'a.write(mine, distribution, tuning={"aggregators": NUMBER}); likewise for read',
+        "C": "hint cb_nodes=NUMBER for programs of MPI-IO; Swath's own operations: leave the number to the plan",
+        "Fortran": "hint cb_nodes=NUMBER for programs of MPI-IO; Swath's own operations: leave the number to the plan",
+        "MPI": "hint cb_nodes=NUMBER when the file is opened; with ROMIO also romio_cb_write=enable",
+        "swath mpi-io": "swath mpi-io mpiexec … PROGRAM: takes the hint cb_nodes=NUMBER; its plan chooses without",
+    },
     ("holes", ""): {
         "MPI": "hint romio_ds_write=disable, and cb_buffer_size a multiple of the stripe",
         "swath mpi-io": "swath mpi-io mpiexec … PROGRAM: it reads only where the ranks together leave holes",

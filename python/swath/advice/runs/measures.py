@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from swath.advice.runs import exact, timing
+from swath.advice.runs.aggregation import aggregators
 from swath.advice.runs.factors import factors
 from swath.advice.runs.metadata_use import seconds_of_calls, seconds_of_ranks, small_files
 from swath.advice.runs.observed import Accesses, Metadata
@@ -310,6 +311,13 @@ def _overlap(run: PricedRun, way: str, file: str, rank: int) -> float:
 @_measure("repeated WAY FILE rank=N", "the part of a rank's seconds for bytes that it moved before", "", is_priced=True)
 def _repeated(run: PricedRun, way: str, file: str, rank: int) -> float:
     return timing.repeated(run.run.log, _access(run, way, file), rank, of_bytes=run.prices.is_elsewhere)
+
+
+@_measure(
+    "aggregators WAY FILE", "ranks that move the bytes of collective calls for all; 0 if it is not known", "ranks"
+)
+def _aggregators(run: PricedRun, way: str, file: str) -> float:
+    return aggregators(run.run.log, _access(run, way, file))
 
 
 @_measure("concurrency WAY FILE", "ranks in these calls at the same time, on average while any is", "ranks")

@@ -9,7 +9,8 @@ from swath.errors import ArgumentError
 
 METHODS = ("auto", "direct", "sieve", "list", "two-phase")
 GRAMMAR = (
-    "read or write, then ranks=4 regions=4096 size=8 gap=0 calls=1 method=auto times=1, each of which may be left out"
+    "read or write, then ranks=4 regions=4096 size=8 gap=0 calls=1 method=auto times=1 aggregators=2, "
+    "each of which may be left out"
 )
 
 
@@ -26,6 +27,7 @@ class Pattern:
         calls: the calls of the program for each region; 1 for a region that is moved at once.
         method: the method, of `METHODS`; "direct" for calls of the program itself.
         times: how often all this happens.
+        aggregators: the number of aggregators of two-phase; 0: as the plan chooses.
     """
 
     way: str
@@ -36,6 +38,7 @@ class Pattern:
     calls: int = 1
     method: str = "auto"
     times: int = 1
+    aggregators: int = 0
 
     @property
     def words(self) -> str:

@@ -99,7 +99,8 @@ class Prices:
         distribution = _core.Distribution(rules, [1, pattern.ranks, 1], [])
         chosen = [(0, 1, extent, False) for extent in shape]
         decomposition = _core.Decomposition.distributed(distribution, chosen, pattern.ranks)
-        operation = _core.Operation(form, pattern.way, decomposition, pattern.method)
+        tuning = (("aggregators", pattern.aggregators),) if pattern.aggregators else ()
+        operation = _core.Operation(form, pattern.way, decomposition, pattern.method, tuning)
         given = {"name": "advice", "learning": self._learning, "is_new": True}
         array = _core.Array(_core.solo_comm(), self._file, form, b"", given)
         return pattern.times * float(array.explain(operation, cached).price["seconds"])

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from swath import _core
 from swath.advice.runs.prices import DISK, Prices
-from swath.calibration.modelled import calibrate_modelled
+from swath.calibration.modelled import profile_of_disk
 from swath.errors import ArgumentError
 from swath.simulation import machine as machines
 from swath.store import profile
@@ -58,10 +58,7 @@ def _of_machine(name: str) -> Prices:
 
 
 def _of_disk(store: str) -> Prices:
-    engine = profile.MODELLED + store.removeprefix(DISK)
-    found = profile.for_path(".", engine)
-    if found is None or not found.store.mount_point.startswith(profile.MODELLED):
-        found = calibrate_modelled(engine, ".")
+    found = profile_of_disk(profile.MODELLED + store.removeprefix(DISK))
     return Prices(found.core, store, is_measured=True, is_elsewhere=True)
 
 

@@ -10,12 +10,14 @@ from swath.advice.runs.advise import RunAdvice
 from swath.errors import ArgumentError, UnsupportedError
 from swath.replay import replaying
 from swath.replay.actions import Run
-from swath.replay.changes import Change, Method
+from swath.replay.changes import Change, KeepOpen, Method, OneSync
 from swath.replay.loading import load
 from swath.replay.result import Result
 
 GAIN_MIN = 0.01
 """An advice gains if its replay is shorter by at least this part of the replay of the run as it was."""
+
+NO_METADATA = "opens and syncs take no time on a modelled disk: replay them in a folder, by --store FOLDER"
 
 
 @dataclass(frozen=True)
@@ -70,9 +72,7 @@ def verify(found: RunAdvice, store: str = "") -> Verification:
         UnsupportedError: the log cannot be replayed.
         StoreError: there is not enough room.
     """
-    run = load(found.path)
-    if store.startswith(replaying.MODELLED_DISK) and run.operations:  # a trace names the methods for its own store
-        run = replaying.changed(run, [Method(method="auto")])
+    run = on_store(load(found.path), store)
     original = replaying.run(run, store)
     replayed = [_replayed(run, store, original, one.proposal.title, [one]) for one in found.advice]
     gaining = [one for one, shown in zip(found.advice, replayed, strict=True) if shown.gains]
@@ -81,12 +81,21 @@ def verify(found: RunAdvice, store: str = "") -> Verification:
     return Verification(original, tuple(replayed))
 
 
+def on_store(run: Run, store: str) -> Run:
+    """Return a run as it would be on a store: a trace names the methods that Swath took for its own store."""
+    if store.startswith(replaying.MODELLED_DISK) and run.operations:
+        return replaying.changed(run, [Method(method="auto")])
+    return run
+
+
 def _replayed(run: Run, store: str, original: Result, title: str, advice: Sequence[Advice]) -> Replayed:
     changes: list[Change] = [one.proposal.change for one in advice if one.proposal.change is not None]
     words = tuple(change.words for change in changes)
     predicted, factor = sum(one.saving.likely for one in advice), advice[0].learned.factor
     if not changes:
         return Replayed(title, words, predicted, None, factor, "no replay can make this change")
+    if store.startswith(replaying.MODELLED_DISK) and all(isinstance(one, OneSync | KeepOpen) for one in changes):
+        return Replayed(title, words, predicted, None, factor, NO_METADATA)
     try:
         result = replaying.run(run, store, changes)
     except (ArgumentError, UnsupportedError) as error:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from swath.advice.runs.advice import Finding
 from swath.advice.runs.question import Question
 from swath.advice.runs.rules import (
+    aggregators,
     balance,
     collective,
     holes,
@@ -38,6 +39,7 @@ RULES: tuple[Rule, ...] = (
     streams.findings,
     balance.findings,
     servers.findings,
+    aggregators.findings,
     holes.findings,
     metadata.findings,
 )

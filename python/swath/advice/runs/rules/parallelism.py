@@ -9,7 +9,7 @@ from swath.advice.runs.means import lines
 from swath.advice.runs.pattern import Pattern
 from swath.advice.runs.question import Question
 from swath.advice.runs.rules.common import of_access, worth_a_look
-from swath.replay.changes import Collective
+from swath.replay.changes import AllRanks
 
 ALONE = 0.95
 """The part of a direction's bytes that one rank moves alone."""
@@ -43,7 +43,7 @@ def findings(question: Question) -> Iterator[Finding]:
                     "collective I/O: all ranks, with one call",
                     condition=f"rank {rank} alone {way}s for {run.processes} ranks, in {one.calls:,} calls",
                     means=lines(run, "collective", way, by_mpi_io=one.layer == "mpi-io"),
-                    change=Collective(file=one.file),
+                    change=AllRanks(file=one.file, ranks=run.processes),
                     presumes=(
                         "each rank has its part of the data, so that nothing is gathered before",
                         f"there is one collective call in each of {times:,} phases",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from swath.advice.runs.advice import LOCAL, Finding, Proposal
 from swath.advice.runs.estimate import Estimate, greatest
 from swath.advice.runs.means import lines
@@ -12,6 +14,8 @@ from swath.advice.runs.price_words import copy_words
 from swath.advice.runs.question import Question
 from swath.advice.runs.rules.common import of_access, worth_a_look
 from swath.base.units import in_bytes
+from swath.replay.changes import Cache
+from swath.trace.intervals import runs_of
 
 PASSES_MIN = 1.5
 """The least number of times that each byte is read, on average."""
@@ -19,9 +23,9 @@ PASSES_MIN = 1.5
 
 def findings(question: Question) -> Iterator[Finding]:
     """Yield keeping bytes in memory, where a rank reads them again."""
-    for one in worth_a_look(question, ways=("read",)):
-        if one.passes < PASSES_MIN:
-            continue
+    repeated = [one for one in worth_a_look(question, ways=("read",)) if one.passes >= PASSES_MIN]
+    memory = max((_most_bytes(question, one) for one in repeated), default=0)  # advice on several files is one change
+    for one in repeated:
         held = one.rank_distinct / one.ranks
         yield of_access(
             question,
@@ -32,6 +36,7 @@ def findings(question: Question) -> Iterator[Finding]:
                 "caching: keep in memory what is read again",
                 condition=f"a rank reads its bytes {one.passes:.2f} times",
                 means=lines(question.run, "cache", "read"),
+                change=Cache(file=one.file, bytes=memory),
                 presumes=(f"each rank has {in_bytes(round(held))} of memory for them",),
             ),
             "repeated reads",
@@ -47,3 +52,10 @@ def _estimate(question: Question, one: Accesses) -> Estimate:
     copy = question.price("price_of_copy", copy_words(one.bytes / one.ranks * (1 - 1 / one.passes)))
     likely = greatest(again - copy, 0)
     return Estimate(seconds, again / uncertainty - copy * uncertainty, likely, again)
+
+
+def _most_bytes(question: Question, one: Accesses) -> int:
+    """Return the different bytes that the rank with most of them reads."""
+    requests = question.run.log.requests
+    offset, length, rank = (getattr(requests, name)[one.rows] for name in ("offset", "length", "rank"))
+    return max(runs_of(offset[rank == of], length[rank == of]).bytes for of in np.unique(rank))

@@ -11,6 +11,7 @@ from swath.advice.runs.observed import Accesses
 from swath.advice.runs.pattern import Pattern
 from swath.advice.runs.question import Question
 from swath.advice.runs.rules.common import LARGE_BYTES, of_access, worth_a_look
+from swath.replay.changes import Sieve
 
 DENSITY_MIN = 0.02
 """The least part of the span that is read: with less, a window has too much that nobody needs."""
@@ -36,6 +37,7 @@ def findings(question: Question) -> Iterator[Finding]:
                 "data sieving: read a window, and pick from it",
                 condition=f"{one.runs:,.0f} regions are {part:.0%} of the {one.span:,} bytes around them",
                 means=lines(question.run, "sieve", "read"),
+                change=Sieve(file=one.file),
                 presumes=("the regions are known before the first of them is needed",),
                 guideline=2,
             ),
