@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from swath.advice.runs.exact import ArrayOperations, array_operations, seconds_now
-from swath.advice.runs.observed import Accesses, Observed
+from swath.advice.runs.observed import Accesses, Metadata, Observed
 from swath.advice.runs.pattern import Pattern
 from swath.advice.runs.prices import Prices, Saving, sum_of
 from swath.replay.changes import Change, Collective
@@ -216,6 +216,10 @@ class Question:
             for way in {one.core.direction for one in array.operations}
         }
 
+    def adapts(self, one: Accesses, means: str) -> bool:
+        """Return whether Swath adapts the access by itself, by one of `swath.trace.adaptive`."""
+        return means in self.run.log.adaptive.get(one.file, ())
+
     @property
     def uncertainty(self) -> float:
         """Return the factor within which prices are right for this log."""
@@ -256,6 +260,16 @@ class Question:
             priced = self.prices.seconds(self.now(one))
         priced *= left
         return dict.fromkeys(one.seconds, priced)
+
+    def without_bytes(self, one: Metadata, name: str) -> dict[int, float]:
+        """Return the seconds of each rank in calls that move no bytes. On another store, only syncs have a price."""
+        if not self.prices.is_elsewhere:
+            return one.seconds[name]
+        if name != "sync":
+            return {}
+        calls = one.calls[name] / max(one.ranks, 1)
+        priced = calls * self.prices.sync(one.written_bytes / one.calls[name])
+        return dict.fromkeys(one.seconds[name], priced)
 
     def compared(self, one: Accesses, after: Pattern, more: float = 0.0) -> Estimate:
         """Return what it saves if the calls of an access follow another pattern.

@@ -9,6 +9,7 @@ from swath.advice.runs.advice import Advice, Factor, Finding, Question, joined
 from swath.advice.runs.observed import observed
 from swath.advice.runs.prices import Prices
 from swath.advice.runs.rules import RULES
+from swath.advice.runs.rules.overlap import overlap_of_the_run
 from swath.trace.log import Log
 
 PART_MIN = 0.05
@@ -56,6 +57,7 @@ def advise(log: Log, prices: Prices, learned: Mapping[str, Factor] | None = None
     """
     run = observed(log)
     question = Question(run, prices)
+    overlap_of_the_run(question)
     seconds, io_seconds = run.seconds, run.io_seconds
     if prices.is_elsewhere:
         priced = _priced(question)
@@ -79,8 +81,10 @@ def advise(log: Log, prices: Prices, learned: Mapping[str, Factor] | None = None
 def _priced(question: Question) -> float:
     """Return the seconds of the rank with most of them, by prices instead of measurements."""
     of_rank = [0.0] * question.run.processes
-    for one in question.run.accesses:
-        for rank, seconds in question.seconds(one).items():
+    parts = [question.seconds(one) for one in question.run.accesses]
+    parts += [question.without_bytes(one, name) for one in question.run.metadata for name in one.calls]
+    for part in parts:
+        for rank, seconds in part.items():
             of_rank[rank % len(of_rank)] += seconds
     return max(of_rank)
 

@@ -163,15 +163,23 @@ def _has_short_runs(operations: list[exact.Repeated], profile: _core.Profile) ->
 
 
 def _best(question: Question, array: exact.ArrayOperations) -> _Best | None:
-    """Return the best layout; None if the present one is as good, or the array has none to choose."""
+    """Return the best layout; None if the present one is as good, or the array has none to choose.
+
+    All reads and writes of the array are priced together, in both layouts in the same way.
+    """
     operations = exact.as_accesses(array.operations)
+    present = array.operations[0].core.array.layout
+    if present is None:
+        return None
     conditions = Conditions(question.prices.profile, 1.0, "posix")
     try:
         form = Form(array.shape, np.dtype(f"V{array.element_bytes}"))
-        advice = advise_operations(LayoutQuestion(conditions, FORMATS, ("64KiB", "64MiB"), {}), form, operations)
+        asked = LayoutQuestion(conditions, FORMATS, ("64KiB", "64MiB"), {})
+        advice = advise_operations(asked, form, operations)
+        pricer = asked.pricer(form, operations)
+        now = pricer.total(pricer.seconds_by_layout(present))
     except Error:
         return None
-    now = exact.seconds_now(array.operations, question.prices.profile)
     best = advice.best
     order = "x".join(map(str, best.chunks)) if best.chunks is not None else _order(best.order)
     accesses = " ".join(f'--access "{one.text}:{one.times:g}"' for one in operations)

@@ -42,8 +42,8 @@ def _small_files(question: Question) -> Iterator[Finding]:
         return
     seconds: dict[int, float] = {}
     for one in small:
-        for of_name in one.seconds.values():
-            for rank, spent in of_name.items():
+        for name in one.calls:
+            for rank, spent in question.without_bytes(one, name).items():
                 seconds[rank] = seconds.get(rank, 0.0) + spent
     calls = sum(sum(one.calls.values()) for one in small)
     subject = Subject(
@@ -66,7 +66,7 @@ def _small_files(question: Question) -> Iterator[Finding]:
 
 
 def _once(question: Question, one: Metadata, name: str, calls: int) -> Finding:
-    seconds = one.seconds[name]
+    seconds = question.without_bytes(one, name)
     slowest = max(seconds.values(), default=0.0)
     again = 1 - one.ranks / calls
     if name == "sync":
@@ -88,7 +88,7 @@ def _once(question: Question, one: Metadata, name: str, calls: int) -> Finding:
 
 def _fewer(question: Question, one: Metadata) -> Finding:
     """Of counters: metadata calls have one time together, so the gain is uncertain."""
-    seconds, calls = one.seconds["metadata"], one.calls["metadata"]
+    seconds, calls = question.without_bytes(one, "metadata"), one.calls["metadata"]
     slowest = max(seconds.values(), default=0.0)
     needed = min(1.0, 2 * one.ranks / calls)
     estimate = Estimate(

@@ -10,7 +10,9 @@ from swath.advice.runs.advice import LOCAL, Finding, Proposal, Question
 from swath.advice.runs.means import lines
 from swath.advice.runs.observed import Accesses
 from swath.advice.runs.rules.common import of_access, worth_a_look
+from swath.advice.runs.rules.computing import computing, of_slowest
 from swath.replay.changes import Prefetch, WriteBehind
+from swath.trace.adaptive import PREFETCH, WRITE_BEHIND
 
 CALLS_MIN = 4
 IN_ORDER = 0.8
@@ -24,7 +26,7 @@ OVERLAP = 0.8
 def findings(question: Question) -> Iterator[Finding]:
     """Yield reads ahead and writes behind, where the rank with most seconds computes between its calls."""
     for one in worth_a_look(question):
-        if one.calls < CALLS_MIN or not len(one.rows):
+        if not _may_overlap(one) or _is_overlapped(question, one):
             continue
         hidden = _hidden(question, one)
         left = question.left.get((one.file, one.way), 1.0)
@@ -62,11 +64,23 @@ def findings(question: Question) -> Iterator[Finding]:
         )
 
 
-def _of_slowest(question: Question, one: Accesses) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
-    """Return the requests of the rank with most seconds."""
-    slowest = max(one.seconds, key=lambda rank: one.seconds[rank])
-    rows: np.ndarray[tuple[int], np.dtype[np.intp]] = one.rows[question.run.log.requests.rank[one.rows] == slowest]
-    return rows
+def overlap_of_the_run(question: Question) -> None:
+    """Take off what a run hides already, where calls are priced: Swath moves bytes while the program computes."""
+    if not question.prices.is_elsewhere:
+        return
+    for one in question.run.accesses:
+        slowest = max(question.seconds(one).values(), default=0.0)
+        if slowest > 0 and _may_overlap(one) and _is_overlapped(question, one):
+            hidden = OVERLAP * min(1.0, _hidden(question, one) / slowest)
+            question.left[one.file, one.way] = 1 - hidden
+
+
+def _may_overlap(one: Accesses) -> bool:
+    return one.calls >= CALLS_MIN and len(one.rows) > 0
+
+
+def _is_overlapped(question: Question, one: Accesses) -> bool:
+    return question.adapts(one, PREFETCH if one.way == "read" else WRITE_BEHIND)
 
 
 def _hidden(question: Question, one: Accesses) -> float:
@@ -74,22 +88,13 @@ def _hidden(question: Question, one: Accesses) -> float:
 
     Times in other calls of the same rank are no time to compute.
     """
-    requests = question.run.log.requests
-    rows = _of_slowest(question, one)
+    rows = of_slowest(question, one)
     if len(rows) < CALLS_MIN:
         return 0.0
-    everything = np.flatnonzero(requests.rank == requests.rank[rows[0]])
-    everything = everything[np.argsort(requests.began[everything], kind="stable")]
-    began = requests.began[everything]
-    ended = np.maximum.accumulate(requests.ended[everything])
-    gaps = np.maximum(began[1:] - ended[:-1], 0)
-    around = np.concatenate([[0.0], gaps]) if one.way == "read" else np.concatenate([gaps, [0.0]])
-    position = np.zeros(int(everything.max()) + 1, np.intp)
-    position[everything] = np.arange(len(everything))
-    calls = requests.seconds[rows]
+    calls = question.run.log.requests.seconds[rows]
     if question.prices.is_elsewhere:  # what a rank computes does not depend on the store
         calls = np.full(len(rows), max(question.seconds(one).values()) / len(rows))
-    beside = around[position[rows]]
+    beside = computing(question, rows, before=one.way == "read")
     # Calls without computing between them are moved together.
     joins = beside < JOINED * calls
     first = np.flatnonzero(~(joins if one.way == "read" else np.concatenate([[False], joins[:-1]])))
@@ -101,7 +106,7 @@ def _hidden(question: Question, one: Accesses) -> float:
 
 
 def _is_in_order(question: Question, one: Accesses) -> bool:
-    rows = _of_slowest(question, one)
+    rows = of_slowest(question, one)
     requests = question.run.log.requests
     offset = requests.offset[rows]
     if (offset < 0).any():  # operations of Swath: the program says what it reads next
