@@ -24,7 +24,7 @@ SOIL, OIL_VELOCITY = 0, slice(8, 11)
 SOIL_MIN, SPEED_MAX = 0.7, 0.6
 VARIANTS = ("found", "optimised", "mpi")
 ORDER = (0, 4, 2, 3, 1)
-"""The order of the optimised variant's file, from slowest to fastest: record, variable, y, x, z. A search needs all cells
+"""The order of the optimised variant's file, the slowest first: record, variable, y, x, z. A search needs all cells
 of some variables, a rank has rows in y, and a well is a column of z."""
 
 
