@@ -150,7 +150,7 @@ class SwathReader:
                 seconds=_seconds([one["dur"] for one in events]),
                 predicted=[one.get("predicted_seconds", np.nan) for one in args],
                 failed=["error" in one for one in args],
-                collective=[bool(one.get("collective", False)) or int(one.get("ranks", 1)) > 1 for one in args],
+                collective=[bool(one.get("collective", False)) or int(one.get("ranks") or 1) > 1 for one in args],
             )
         )
 
