@@ -13,8 +13,8 @@ from swath.advice.runs.advise import RunAdvice, advise
 from swath.advice.runs.observed import observed
 from swath.advice.runs.prices import Prices
 from swath.advice.runs.store_prices import prices_of
+from swath.base.adaptive import PREFETCH, RECOMPUTE, WRITE_BEHIND
 from swath.commands.advise import as_data
-from swath.trace.adaptive import PREFETCH, RECOMPUTE, WRITE_BEHIND
 from swath.trace.characteristics import characterise
 from swath.trace.log import Kind, Log
 

@@ -17,8 +17,8 @@ import pytest
 import mpi_io_runs
 import swath
 from mpi_runs import run_ranks, run_well
+from swath.base.adaptive import PREFETCH, RECOMPUTE, WRITE_BEHIND
 from swath.commands import cli
-from swath.trace.adaptive import PREFETCH, RECOMPUTE, WRITE_BEHIND
 from swath.trace.characteristics import characterise
 from swath.trace.opening import read_log
 from swath.trace.reading import Event, ProcessTrace, is_operation, operation, read_trace

@@ -19,11 +19,11 @@ from swath.array.counters import Counters, OperationCounts
 from swath.array.memory import Part
 from swath.array.places import Places
 from swath.array.request import Request
+from swath.base.adaptive import PREFETCH, WRITE_BEHIND
 from swath.errors import Error, to_core
 from swath.files.stored_array import StoredArray
 from swath.ranks.ranks import Ranks
 from swath.space import Boxes, Distribution
-from swath.trace.adaptive import PREFETCH, WRITE_BEHIND
 
 Operation = _core.Operation
 Execution = _core.Execution

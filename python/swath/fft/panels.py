@@ -13,12 +13,12 @@ import numpy as np
 
 from swath import _core
 from swath.array.open_array import Array
+from swath.base.adaptive import PREFETCH, WRITE_BEHIND
 from swath.copying.copy_layout import Side
 from swath.copying.pipeline import PIECE_BYTES_MIN, Progress, tuning_of
 from swath.fft.passes import PanelPass
 from swath.fft.tiles import Box, Tiles
 from swath.fft.transforming import Buffer, Buffers, Elements, panel_to_read, transformed
-from swath.trace.adaptive import PREFETCH, WRITE_BEHIND
 
 
 @dataclasses.dataclass

@@ -170,7 +170,7 @@ class StoredArray:
         return self.file.fingerprint(self.description)
 
     def trace_adaptive(self, means: str) -> None:
-        """Note in the trace of the process that Swath adapts the use of the array: by one of `swath.trace.adaptive`."""
+        """Note in the trace of the process that Swath adapts the use of the array: by one of `swath.base.adaptive`."""
         _core.trace_adaptive_file(self.identity, means)
 
     @property

@@ -28,12 +28,12 @@ from swath import _core
 from swath.array import opening
 from swath.array.async_operations import Future
 from swath.array.open_array import Array
+from swath.base.adaptive import PREFETCH, RECOMPUTE
 from swath.base.stream_settings import Streams
 from swath.errors import Error, StoreError
 from swath.ranks.compared import digest, dtype_words
 from swath.recompute.dealing import Batches
 from swath.store.atomic_file import AtomicFile
-from swath.trace.adaptive import PREFETCH, RECOMPUTE
 
 SIGNATURE = b"SwathBal"
 VERSION = 1

@@ -170,7 +170,7 @@ class Log:
             may lack some or all of them.
         counts: further counters of these layers, summed over files and ranks: of opens, seeks, ….
         stripes: the striping of files, by their indices.
-        adaptive: what Swath adapts by itself (`swath.trace.adaptive`), by the names of files.
+        adaptive: what Swath adapts by itself (`swath.base.adaptive`), by the names of files.
         notes: what the log does not contain, one sentence each.
         complete: whether no request is missing, as far as the log says.
     """

@@ -217,7 +217,7 @@ class Question:
         }
 
     def adapts(self, one: Accesses, means: str) -> bool:
-        """Return whether Swath adapts the access by itself, by one of `swath.trace.adaptive`."""
+        """Return whether Swath adapts the access by itself, by one of `swath.base.adaptive`."""
         return means in self.run.log.adaptive.get(one.file, ())
 
     @property

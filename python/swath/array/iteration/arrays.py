@@ -16,11 +16,11 @@ from swath.array.iteration.grid import Box, Grid, checked_axis, checked_block, s
 from swath.array.iteration.loop import Loop, Steps, checked_depth
 from swath.array.iteration.writer import Writer
 from swath.array.request import Request
+from swath.base.adaptive import PREFETCH, WRITE_BEHIND
 from swath.base.memory_budget import memory_bytes
 from swath.errors import ArgumentError
 from swath.formats.description import StridedLayout
 from swath.space import Distribution, Shape
-from swath.trace.adaptive import PREFETCH, WRITE_BEHIND
 
 Values = np.ndarray[Any, np.dtype[Any]]
 

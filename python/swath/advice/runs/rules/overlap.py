@@ -11,8 +11,8 @@ from swath.advice.runs.means import lines
 from swath.advice.runs.observed import Accesses
 from swath.advice.runs.rules.common import of_access, worth_a_look
 from swath.advice.runs.rules.computing import computing, of_slowest
+from swath.base.adaptive import PREFETCH, WRITE_BEHIND
 from swath.replay.changes import Prefetch, WriteBehind
-from swath.trace.adaptive import PREFETCH, WRITE_BEHIND
 
 CALLS_MIN = 4
 IN_ORDER = 0.8

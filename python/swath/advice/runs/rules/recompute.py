@@ -15,7 +15,7 @@ from swath.advice.runs.means import lines
 from swath.advice.runs.observed import Accesses, Rows
 from swath.advice.runs.rules.common import of_access, worth_a_look
 from swath.advice.runs.rules.computing import computing, of_slowest
-from swath.trace.adaptive import RECOMPUTE
+from swath.base.adaptive import RECOMPUTE
 
 PASSES_MIN = 3.0
 """The least number of times that the data are read."""
