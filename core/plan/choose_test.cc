@@ -61,10 +61,51 @@ std::shared_ptr<const Profile> profile_of_a_disk() {
   return std::make_shared<Profile>(disk);
 }
 
+// The same, where a head reads over gaps of up to 128 KiB instead of moving.
+std::shared_ptr<const Profile> profile_of_a_disk_with_gaps() {
+  Profile disk = *profile_of_a_disk();
+  const Curve gaps({{4096, 0.1e-3}, {131072, 4e-3}, {1 << 20, 8e-3}});
+  disk.device.read_gap = disk.device.write_gap = gaps;
+  disk.device.read_jump_batched = 8e-3;
+  return std::make_shared<Profile>(disk);
+}
+
 Request on_a_disk(Request request) {
   request.profile = profile_of_a_disk();
   request.cached = 0;
   return request;
+}
+
+TEST(Gap, IsPricedByItsLengthAndAFarOneAsAJump) {
+  const Medium device = profile_of_a_disk_with_gaps()->device;
+  EXPECT_DOUBLE_EQ(device.gap_seconds(Direction::kRead, 4096), 0.1e-3);
+  EXPECT_DOUBLE_EQ(device.gap_seconds(Direction::kRead, 1), 0.1e-3);
+  EXPECT_DOUBLE_EQ(device.gap_seconds(Direction::kWrite, (4096 + 131072) / 2.0), 2.05e-3);
+  EXPECT_DOUBLE_EQ(device.gap_seconds(Direction::kRead, 1e9), 8e-3);
+  EXPECT_DOUBLE_EQ(profile_of_a_disk()->device.gap_seconds(Direction::kRead, 1), 8e-3);  // it has no curve
+}
+
+// One rank, 1,000 rows of 4 KiB: with short gaps a row costs its bytes and 0.1 ms, with long ones a jump.
+TEST(Gap, RowsThatLieCloseTogetherCostLessThanRowsFarApart) {
+  const auto seconds = [](int64_t spacing, const std::shared_ptr<const Profile>& profile) {
+    Request request = ncio(1000, 512, spacing / 8, 1);
+    request.profile = profile;
+    request.cached = 0;
+    return seconds_of(request, Method::kDirect);
+  };
+  EXPECT_NEAR(seconds(4096, profile_of_a_disk_with_gaps()), 1000 * (0.2e-3 + 0.1e-3), 0.02);
+  EXPECT_NEAR(seconds(4 << 20, profile_of_a_disk_with_gaps()), 1000 * (0.2e-3 + 8e-3), 0.2);
+  EXPECT_NEAR(seconds(8192, profile_of_a_disk()), 1000 * (0.2e-3 + 8e-3), 0.2);
+}
+
+// Of ranks in turn, every second region lies before the head. Their spans overlap, so each page is read by one of them.
+TEST(Gap, OfRanksInTurnEverySecondRegionIsAJump) {
+  Request request = ncio(1000, 512, 512, 2);
+  request.profile = profile_of_a_disk_with_gaps();
+  request.cached = 0;
+  const double slowdown = request.profile->device.read_slowdown.at(2);
+  const double each = 0.2e-3 + (0.1e-3 + 8e-3) / 2;
+  EXPECT_NEAR(seconds_of(request, Method::kDirect), 1000 * each * slowdown / 2, 0.3);
 }
 
 // ---- The choice -----------------------------------------------------------------------------------------------------

@@ -121,6 +121,11 @@ double partial_lines(const Share& share) {
   return std::max(0.0, blocks * (touched - share.memory_block) / kLineBytes);
 }
 
+// Bytes between so many neighbouring requests, on average.
+double gap_between(double span, double bytes, double requests) {
+  return std::max(0.0, span - bytes) / std::max(requests - 1, 1.0);
+}
+
 void add_transfer(Work& work, const Request& request, double requests, double bytes) {
   if (request.direction == Direction::kRead) {
     work.read_requests += requests;
@@ -137,6 +142,7 @@ Work direct_work(const Request& request, const Share& share) {
   const double most = as_double(dense ? request.tuning.request_bytes_max : request.tuning.bounce_bytes);
   add_transfer(work, request, std::max(share.runs, share.bytes / most), share.bytes);
   work.jumps = share.runs > 1;
+  work.gap = gap_between(share.span, share.bytes, share.runs);
   if (dense) {
     work.straight_bytes = share.bytes;
   } else {
@@ -180,6 +186,7 @@ Work sieve_work(const Request& request, const Access& access, const Share& share
   work.visits = sample.windows;
   work.window_bytes = sample.bytes / std::max(sample.windows, 1.0);
   work.jumps = sample.bytes < sample.span * 0.9;
+  work.gap = gap_between(sample.span, sample.bytes, sample.windows);
   if (request.direction == Direction::kRead) {
     add_transfer(work, request, sample.windows, sample.bytes);
     set_mapped(work, request, sample);
@@ -227,11 +234,13 @@ Work two_phase_work(const Request& request, const Access& together, const Share&
   if (by_runs) {
     add_transfer(work, request, sample.runs, sample.useful);
     work.jumps = work.batched = true;
+    work.gap = gap_between(sample.span, sample.useful, sample.runs);
     work.pieces = sample.runs;
     if (request.direction == Direction::kWrite) work.partial_pages = 2 * sample.runs;
   } else {
     add_transfer(work, request, windows, sample.bytes);
     work.jumps = sample.bytes < sample.span * 0.9;
+    work.gap = gap_between(sample.span, sample.bytes, windows);
     if (request.direction == Direction::kWrite && sample.with_holes > 0) {
       work.read_requests = sample.with_holes;
       work.read_bytes = sample.bytes * sample.with_holes / windows;
@@ -371,6 +380,15 @@ double jump_part(const Work& work, double requests) {
   return kWithinPage + (1 - kWithinPage) * to_others;
 }
 
+// Seconds more of each of so many requests that do not follow each other, if the medium prices gaps. Of ranks that
+// alternate, every second one lies before the last request: who comes first in a round is not known.
+double gap_of(const Medium& medium, Direction direction, const Work& work) {
+  if (!work.jumps) return 0;
+  const double near = medium.gap_seconds(direction, work.gap);
+  if (!work.alternates) return near;
+  return (near + (direction == Direction::kRead ? medium.read_jump : medium.write_jump)) / 2;
+}
+
 // How much of the memory that ranks share an operation uses, from 0, where its core's cache holds all, to 1.
 double memory_part(const Profile& profile, const Work& work) {
   const Curve& byte = profile.memory_byte_load;
@@ -386,7 +404,9 @@ double slowdown_of(const Curve& in_memory, double ranks, double memory_part, dou
 // Reading what the page cache has.
 double cached_read_seconds(const Profile& profile, const Work& work, double turns) {
   const Medium& cache = profile.cache;
-  const double jump = (work.batched ? cache.read_jump_batched : cache.read_jump) * jump_part(work, work.read_requests);
+  const double jump = cache.prices_gaps(Direction::kRead) ? gap_of(cache, Direction::kRead, work)
+                                                          : (work.batched ? cache.read_jump_batched : cache.read_jump) *
+                                                                jump_part(work, work.read_requests);
   return cached_requests_at(cache.read, work.read_requests, work.read_bytes, jump) *
          slowdown_of(cache.read_slowdown, work.transfers_at_once, memory_part(profile, work), turns);
 }
@@ -410,7 +430,8 @@ double device_read_seconds(const Profile& profile, const Work& work, bool store_
   double first_jump = 0;
   if (work.read_requests > 0) {
     const bool reads_ahead = store_reads_ahead && work.jumps && work.span / work.read_requests <= kPageBytes;
-    const double jump = work.jumps ? (work.batched ? device.read_jump_batched : device.read_jump) : 0;
+    const double most = work.batched ? device.read_jump_batched : device.read_jump;
+    const double jump = work.jumps ? std::min(gap_of(device, Direction::kRead, work), most) : 0;
     pages = reads_ahead ? requests_at(device.read, std::max(work.span / kAheadBytes, 1.0), work.span, 0)
                         : requests_at(device.read, work.read_requests, work.read_bytes, jump);
     if (reads_ahead || !work.jumps) first_jump = device.read_jump;
@@ -424,7 +445,8 @@ double device_read_seconds(const Profile& profile, const Work& work, bool store_
 
 // Writing is in turns whatever the memory: the kernel lets one at a time write to a file.
 double write_seconds(const Medium& cache, const Work& work, double turns) {
-  const double jump = cache.write_jump * jump_part(work, work.write_requests);
+  const double jump = cache.prices_gaps(Direction::kWrite) ? gap_of(cache, Direction::kWrite, work)
+                                                           : cache.write_jump * jump_part(work, work.write_requests);
   return cached_requests_at(cache.write, work.write_requests, work.written_bytes, jump) *
          slowdown_of(cache.write_slowdown, work.transfers_at_once, 1, turns);
 }
@@ -484,6 +506,8 @@ Work work_of(const Request& request, Method method, const Access& together, cons
   work.transfers_at_once = ranks;
   work.span = share.span;
   work.overlap = std::clamp(ranks * share.span / span_together, 1.0, ranks);
+  work.alternates = method != Method::kSieve && work.overlap >= 1.5;
+  if (work.alternates) work.gap = gap_between(span_together, as_double(together.bytes()), ranks * share.runs);
   return work;
 }
 

@@ -16,7 +16,9 @@ struct Work {
   double read_bytes = 0;
   double write_requests = 0;
   double written_bytes = 0;
-  bool jumps = false;             // requests do not follow each other in the file
+  bool jumps = false;             // requests do not follow each other in the file ...
+  double gap = 0;                 // ... but start so many bytes behind the end of the last one, on average
+  bool alternates = false;        // ranks make requests in turn, next to each other in the file
   Method inner = Method::kSieve;  // how two-phase moves windows with holes
   double descriptions = 0;        // slices of its windows
   bool batched = false;           // the engine has many of them in flight together

@@ -128,6 +128,14 @@ double Curve::times_x_at(double x) const {
   return low_total + (after->x * after->y - low_total) * ((x - low.x) / (after->x - low.x));
 }
 
+double Medium::gap_seconds(Direction direction, double gap_bytes) const {
+  const bool reads = direction == Direction::kRead;
+  const Curve& curve = reads ? read_gap : write_gap;
+  const double jump = reads ? read_jump : write_jump;
+  if (curve.empty() || gap_bytes >= curve.points().back().x) return jump;
+  return std::min(curve.at(gap_bytes), jump);
+}
+
 std::string to_string(Scale scale) {
   switch (scale) {
     case Scale::kSmall:

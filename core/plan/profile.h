@@ -51,10 +51,19 @@ struct Medium {
   double read_jump = 0;          // seconds more of a request that does not start where the last one ended
   double write_jump = 0;         //
   double read_jump_batched = 0;  // the same of one among many that the engine has in flight together
+  // The same of a request that starts so many bytes behind the end of the last one: a head reads over a short gap. From
+  // the last point on, and without points, it is a jump.
+  Curve read_gap;
+  Curve write_gap;
   Curve read_slowdown;   // by ranks that transfer at once: how many times longer each takes, at 512 KiB a request
   Curve write_slowdown;  //
 
   bool known() const { return !read.empty(); }
+  bool prices_gaps(Direction direction) const {
+    return !(direction == Direction::kRead ? read_gap : write_gap).empty();
+  }
+  // Seconds more of a request that starts `gap_bytes` behind the end of the last one.
+  double gap_seconds(Direction direction, double gap_bytes) const;
 };
 
 // The span of an operation in the file or in memory. A correction of one scale does not apply to another: data in a
@@ -192,6 +201,8 @@ void for_each_member(AnyProfile& profile, const Visit& visit) {
     visit(name + ".read_jump", of.read_jump);
     visit(name + ".write_jump", of.write_jump);
     visit(name + ".read_jump_batched", of.read_jump_batched);
+    visit(name + ".read_gap", of.read_gap);
+    visit(name + ".write_gap", of.write_gap);
     visit(name + ".read_slowdown", of.read_slowdown);
     visit(name + ".write_slowdown", of.write_slowdown);
   };

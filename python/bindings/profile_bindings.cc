@@ -43,13 +43,13 @@ void set_member(const std::string& name, double& member, nb::handle value) {
   }
 }
 
-// Only the device may be unknown; its curves are then empty.
+// Only the device may be unknown; its curves are then empty. Without prices of gaps each is a jump.
 void set_member(const std::string& name, Curve& member, nb::handle value) {
   Points pairs;
   if (!nb::try_cast(value, pairs)) {
     swath::fail_argument("profile: " + name + " is " + shown(value) + ": expected a list of [x, y]");
   }
-  if (pairs.empty() && !name.starts_with("device.")) {
+  if (pairs.empty() && !name.starts_with("device.") && !name.ends_with("_gap")) {
     swath::fail_argument("profile: " + name + " has no points: expected at least one [x, y]");
   }
   std::vector<Curve::Point> points;

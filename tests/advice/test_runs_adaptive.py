@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 
-import numpy as np
 import pytest
 
 from impossible_advice import impossible
@@ -111,7 +110,7 @@ def test_reads_beside_computing_take_less_of_the_run(elsewhere: Prices) -> None:
     alone = advise(log, elsewhere)
     log.adaptive = {"/data/integrals.0": {PREFETCH}}
     beside = advise(log, elsewhere)
-    assert alone.seconds - beside.seconds == pytest.approx(0.8 * 5 * 16 * 6e-3, rel=0.02)
+    assert alone.seconds - beside.seconds == pytest.approx(5 * 16 * 6e-3, rel=0.02)
 
 
 def test_file_calls_below_swath_get_no_advice(disk: Prices) -> None:
@@ -149,13 +148,10 @@ def test_collective_calls_are_neither_to_be_collective_nor_balanced(disk: Prices
     assert not any("balanced" in title for title in titles(advised(log, disk)))
 
 
-def test_on_another_store_syncs_have_prices_and_opens_have_none(elsewhere: Prices) -> None:
+def test_on_another_store_calls_that_move_no_bytes_have_no_price(disk: Prices, elsewhere: Prices) -> None:
     calls = []
     for step in range(50):
-        calls += [Call(0, "open", 0, 0, 10.0), Call(0, "write", step * MIB, MIB, 4e-3), Call(0, "sync", 0, 0, 10.0)]
-    log = made_log(calls, 1)
-    found = advised(log, elsewhere)
-    syncs = 50 * elsewhere.sync(MIB)
-    assert not any("open" in title for title in titles(found))
-    assert found.io_seconds == pytest.approx(syncs + 50 * elsewhere.request("write", MIB), rel=0.3)
-    assert np.isfinite(found.seconds)
+        calls += [Call(0, "open", 0, 0, 0.5), Call(0, "write", step * MIB, MIB, 4e-3), Call(0, "sync", 0, 0, 0.5)]
+    assert titles(advised(made_log(calls, 1), disk)) != []
+    assert titles(found := advised(made_log(calls, 1), elsewhere)) == []
+    assert found.seconds == pytest.approx(found.io_seconds)

@@ -155,8 +155,22 @@ def test_a_slow_server_and_a_file_on_one_server_are_named(disk: Prices) -> None:
     log = made_log(calls, 4)
     log.stripes = {0: Stripes(MIB, (10, 11, 12, 13))}
     assert "server 12 is slow" in titles(advised(log, disk))
-    log.stripes = {0: Stripes(MIB, (10,))}
-    assert "stripe the file over 4 servers" in titles(advised(log, disk))
+
+
+def test_a_file_on_one_server_that_ranks_use_at_once_is_to_be_striped(disk: Prices) -> None:
+    def log_of(after: float) -> Log:
+        calls = [
+            Call(rank, "write", (at * 4 + rank) * MIB, MIB, 0.1, after * (3 if at else rank))
+            for at in range(12)
+            for rank in range(4)
+        ]
+        log = made_log(calls, 4)
+        log.stripes = {0: Stripes(MIB, (10,))}
+        return log
+
+    assert "stripe the file over 4 servers" in titles(advised(log_of(0.0), disk))
+    in_turn = titles(advised(log_of(0.1), disk))  # one rank at a time: more servers would have nothing to do
+    assert not any("stripe" in title for title in in_turn)
 
 
 def test_what_saves_less_than_5_percent_is_not_said(disk: Prices) -> None:

@@ -36,8 +36,8 @@ def impossible(found: Characteristics, said: dict[str, Any]) -> list[str]:
             wrong.append(f"{title}: the interval does not contain the number: {saving}")
         if not 0.05 <= advice["part"] <= 1.001 or saving["likely"] > said["io_seconds"] * 1.001:
             wrong.append(f"{title}: it saves {saving['likely']} s of {said['io_seconds']} s of I/O")
-        if not advice["means"] or not advice["commands"] or not advice["files"]:
-            wrong.append(f"{title}: no means, commands or files")
+        if not advice["means"] or not advice["values"] or not advice["files"]:
+            wrong.append(f"{title}: no means, numbers or files")
         unknown = set(advice["files"]) - {one.file for one in found.files}
         if unknown:
             wrong.append(f"{title}: files that are not in the log: {sorted(unknown)[:3]}")

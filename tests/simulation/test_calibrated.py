@@ -17,6 +17,14 @@ def test_the_fitted_disk_has_the_rate_and_the_seek_of_the_modelled_one(tmp_path:
     disk = machine_of(calibrate_modelled("model:p690-scsi", str(tmp_path))).values["servers"]["disk"]
     assert disk["media_bytes_per_second"] == pytest.approx(35e6, rel=0.15)
     assert 4.17e-3 < disk["seek_shortest_seconds"] < 20e-3  # half a turn at least, and a short seek
+    assert disk["near_bytes"] == 128 << 10  # what the preset says: core/model/presets.cc
+    assert disk["seek_shortest_seconds"] < disk["seek_longest_seconds"]
+
+
+def test_a_profile_without_prices_of_gaps_has_seeks_of_one_length(tmp_path: Path) -> None:
+    profile = calibrate_modelled("model:p690-scsi", str(tmp_path))
+    profile.numbers["device.read_gap"] = []
+    disk = machine_of(profile).values["servers"]["disk"]
     assert disk["seek_shortest_seconds"] == disk["seek_longest_seconds"]
 
 

@@ -28,6 +28,9 @@ def test_a_modelled_disk_is_measured_as_its_preset_says_and_the_same_each_time(o
     size, seconds = measured.numbers["device.read"][-1]
     assert size / seconds == pytest.approx(35e6, rel=0.15)  # less what the host takes for each request
     assert 4.17e-3 < measured.numbers["device.read_jump"] < 16e-3
+    gaps = dict(map(tuple, measured.numbers["device.write_gap"]))
+    assert gaps[64 << 10] == pytest.approx((64 << 10) / 35e6, rel=0.01)  # the head reads over it
+    assert gaps[1 << 20] > 4.17e-3  # and moves over this
     assert measured.numbers["device.read_slowdown"][1][1] > 2  # two streams are in each other's way
     assert measured.numbers["cache.write"] == measured.numbers["device.write"]
     again = calibrate_modelled(ENGINE, str(own_profiles))

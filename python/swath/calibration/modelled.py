@@ -29,7 +29,11 @@ FILE_BYTES = 128 << 20
 REPETITIONS = 12
 JUMP_BYTES = 1 << 20
 """The distance between two places of a jump."""
+GAPS = tuple(kib << 10 for kib in (1, 4, 16, 32, 64, 96, 128, 160, 192, 256, 384, 512, 1024, 4096, 16384))
+"""Bytes between the end of a request and the start of the next one."""
 PAGE = 4 << 10
+SECONDS_MIN = 1e-9
+"""The values of a curve are positive."""
 STREAM_REQUEST = 512 << 10
 STREAMS = (1, 2, 4, 8)
 
@@ -54,13 +58,14 @@ def calibrate_modelled(engine: str, folder: str) -> profile.StoredProfile:
             for medium in ("cache", "device"):
                 numbers[f"{medium}.{direction}"] = measured[0]
                 numbers[f"{medium}.{direction}_jump"] = measured[1]
+                numbers[f"{medium}.{direction}_gap"] = measured[2]
                 numbers[f"{medium}.{direction}_slowdown"] = [[n, max(seconds / alone, 1.0)] for n, seconds in slowdown]
         for medium in ("cache", "device"):
             numbers[f"{medium}.read_jump_batched"] = numbers["device.read_jump"]
     numbers["sync_seconds"] = numbers["sync_byte_seconds"] = 0.0
     preset = profile.modelled_preset(engine)
     date = dt.datetime.now().astimezone().isoformat(timespec="seconds")
-    numbers["source"] = f"measured on the modelled disk {preset}, {date[:16]}"
+    numbers["source"] = f"measured on the modelled disk {preset}"  # with no date: it is the same each time
     store = profile.store_of_engine(engine)
     return profile.StoredProfile(
         file=profile.file_of(store),
@@ -91,10 +96,10 @@ def _request(array: Any, direction: str, first: int, size: int, memory: Any) -> 
     return _core.clock_now() - begin
 
 
-def _requests(path: str, engine: str, direction: str, comm: Any) -> tuple[list[list[float]], float]:
-    """Return the seconds of one request by its size, if it follows the last one; and of a jump."""
+def _requests(path: str, engine: str, direction: str, comm: Any) -> tuple[list[list[float]], float, list[list[float]]]:
+    """Return the seconds of one request by its size, if it follows the last one; of a jump; and of gaps."""
     memory = np.zeros(max(SIZES), "u1")
-    curve = []
+    curve, gaps = [], []
     with _opened(path, engine, comm) as array:
 
         def mean(size: int, places: list[int]) -> float:
@@ -108,7 +113,10 @@ def _requests(path: str, engine: str, direction: str, comm: Any) -> tuple[list[l
         random.Random(1).shuffle(places)
         jumping = mean(PAGE, places)
         following = next(seconds for size, seconds in curve if size == PAGE)
-    return curve, max(jumping - following, 0.0)
+        for gap in GAPS:
+            places = list(range(0, FILE_BYTES - PAGE, PAGE + gap))[:REPETITIONS]
+            gaps.append([float(gap), max(mean(PAGE, places) - following, SECONDS_MIN)])
+    return curve, max(jumping - following, 0.0), gaps
 
 
 def _streams(path: str, engine: str, ranks: int, direction: str) -> float:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
-from swath.advice.runs import learned
+from swath.advice.runs import learned, measures
+from swath.advice.runs.advice import Advice
 from swath.advice.runs.advise import RunAdvice, advise
-from swath.advice.runs.pattern import parsed
+from swath.advice.runs.estimate import as_data as formulas_as_data
+from swath.advice.runs.factors import factors
+from swath.advice.runs.observed import observed
+from swath.advice.runs.price_words import priced
+from swath.advice.runs.priced_run import PricedRun
 from swath.advice.runs.store_prices import prices_of
 from swath.advice.runs.verify import Verification, verify
 from swath.commands import output
@@ -21,8 +26,9 @@ DESCRIPTION = """\
 Say what would make the file use of a program faster, in the order in which it is
 to be changed: collective I/O, layout, calls of one rank, streams, interface,
 balance, servers, metadata. Each advice has its evidence, its condition, the
-seconds that it would save with an interval, how it is done, and the commands that
-print its numbers. What would save less than 5 % of the run is not said.
+seconds that it would save with an interval, how it is done, and the formula of
+its seconds, with a command for each number in it. What would save less than 5 % of
+the run is not said.
 """
 
 EPILOG = """\
@@ -30,7 +36,13 @@ prices: a pattern of access, whose seconds --price prints:
   "write ranks=4 regions=4096 size=8 gap=128 method=two-phase"
   regions are those of each rank, of so many bytes; gap is between neighbouring
   ones; methods are auto, direct, sieve, list, two-phase; calls=N: each region is
-  moved by N calls of the program; times=N: all this happens N times
+  moved by N calls of the program; times=N: all this happens N times.
+  Also "without-jumps PATTERN", "copy size=BYTES", "sync size=BYTES" and
+  "slowdown read streams=4"
+
+measures: a number of the run, which --measure prints:
+  "seconds write FILE rank=3", "calls open FILE", "overlap read FILE rank=0";
+  docs/advise.md has all of them, and an error lists them
 
 examples:
   swath trace --into run7 mpiexec -n 4 ./program
@@ -40,6 +52,7 @@ examples:
   swath advise run7 --verify               replay each advice: does it hold?
   swath advise job.darshan --json          a log of Darshan, as data
   swath advise --price "write ranks=4 regions=4096 size=8 method=direct"
+  swath advise run7 --measure "seconds"    the seconds of the run
 
 read next: docs/advise.md.
 """
@@ -62,19 +75,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--verify", action="store_true", help="replay the run with each advice, and print what it saves there"
     )
     parser.add_argument("--price", metavar="PATTERN", help="print the seconds of a pattern of access instead")
+    parser.add_argument("--measure", metavar="WORDS", help="print one number of the log instead")
     parser.add_argument("--cached", metavar="PART", default="0", help="of --price: of what is read, in the page cache")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the advice, or a price."""
+    """Print the advice, a price, or a measure."""
     if (options.trace is None) == (options.price is None):
         raise ArgumentError("advise: name one trace or log, or give --price")
     if options.price is not None:
         return _print_price(options)
     log = read_log(options.trace)
     prices = prices_of(options.store, options.machine, log.files)
-    found = advise(log, prices, learned.factors(prices.profile.source))
+    if options.measure is not None:
+        return _print_measure(options, PricedRun(observed(log), prices))
+    found = advise(log, prices, factors(prices.profile.source))
     shown = verify(found, options.store or "") if options.verify else None
     if shown is not None:
         learned.learn(prices.profile.source, shown.replayed)
@@ -89,13 +105,21 @@ def run(options: argparse.Namespace) -> int:
 
 def as_data(found: RunAdvice) -> dict[str, Any]:
     """Return the advice as plain data, for JSON."""
-    plain = asdict(found)
-    for one, advice in zip(plain["advice"], found.advice, strict=True):
-        proposal = one.pop("proposal")
-        change = advice.proposal.change
-        proposal["change"] = None if change is None else change.words
-        one.update(proposal)
-    return plain
+    return {**asdict(replace(found, advice=())), "advice": [_advice_as_data(one) for one in found.advice]}
+
+
+def _advice_as_data(one: Advice) -> dict[str, Any]:
+    change = one.proposal.change
+    return {
+        **asdict(replace(one.proposal, change=None)),
+        "change": None if change is None else change.words,
+        "files": one.files,
+        "evidence": one.evidence,
+        "saving": asdict(one.saving),
+        "part": one.part,
+        **formulas_as_data(one.formulas, one.facts),
+        "learned": asdict(one.learned),
+    }
 
 
 def as_data_of_replays(shown: Verification) -> dict[str, Any]:
@@ -109,19 +133,32 @@ def struck_of(shown: Verification | None) -> set[str]:
     return set() if shown is None else {one.title for one in shown.replayed if one.gains is False}
 
 
+def _print_measure(options: argparse.Namespace, run: PricedRun) -> int:
+    measure, said_for = measures.found(measures.split(options.measure))
+    number = float(measure.of(run, *said_for))
+    if options.json:
+        said = {"measure": options.measure, "value": number, "unit": measure.unit, "meaning": measure.meaning}
+        output.print_json(said)
+    else:
+        print(f"{number:.6g} {measure.unit}: {measure.meaning}" if measure.unit else f"{number:.6g}: {measure.meaning}")
+    return 0
+
+
 def _print_price(options: argparse.Namespace) -> int:
-    pattern = parsed(options.price)
     try:
         cached = float(options.cached)
     except ValueError:
         cached = -1.0
     if not 0 <= cached <= 1:
         raise ArgumentError(f'--cached "{options.cached}": expected a part, 0 to 1')
+    if options.measure is not None:
+        raise ArgumentError("advise: --price and --measure print one number each; leave one out")
     prices = prices_of(options.store, options.machine, ())
-    seconds = prices.seconds(pattern, cached)
-    said = {"pattern": pattern.words, "bytes": pattern.bytes, "seconds": seconds, "source": prices.profile.source}
+    found = priced(prices, options.price, cached)
+    source = prices.profile.source
     if options.json:
-        output.print_json(said)
+        output.print_json({"price": options.price, **asdict(found), "source": source})
     else:
-        print(f"{seconds:.4g} s for {pattern.bytes:,} bytes ({prices.profile.source})")
+        moved = f" for {found.bytes:,} bytes" if found.bytes else ""
+        print(f"{found.value:.4g} {found.unit}{moved} ({source})")
     return 0

@@ -6,11 +6,15 @@ from collections.abc import Collection, Iterator
 
 from swath.advice.runs.advice import Advice
 from swath.advice.runs.advise import PART_MIN, RunAdvice
+from swath.advice.runs.estimate import as_data
 from swath.advice.runs.verify import Verification
 from swath.base.units import in_bytes, in_seconds
 from swath.commands import output
 
 FILES_SHOWN = 3
+FORMULA_MAX = 160
+LINES_SHOWN = 8
+"""Of advice about many files, so many characters of the formula, and so many lines of its numbers, are printed."""
 
 
 def print_advice(found: RunAdvice, struck: Collection[str] = ()) -> None:
@@ -75,9 +79,22 @@ def _lines(number: int, one: Advice) -> Iterator[str]:
         yield f"   {'how:' if not index else '    '}       {name}: {line}"
     for index, said in enumerate(proposal.presumes):
         yield f"   {'presumes:' if not index else '         '}  {said}"
-    yield f"   numbers:   {one.words}"
-    for command in one.commands:
-        yield f"              {command}"
+    yield from _numbers(one)
+
+
+def _numbers(one: Advice) -> Iterator[str]:
+    """Yield the formula of the likely seconds, and the commands that print its values; of long ones, some."""
+    said = as_data({"likely": one.formulas["likely"]})
+    likely, *named = said["formulas"].items()
+    is_long = len(likely[1]) > FORMULA_MAX
+    yield f"   numbers:   likely = {likely[1][:FORMULA_MAX]}{' … (--json prints all of it)' if is_long else ''}"
+    lines = [f"{name} = {text}" for name, text in named]
+    for name, value in said["values"].items():
+        lines.append(f"{name} = {value['value']:.4g}: {value.get('command') or value['reason']}")
+    for line in lines[:LINES_SHOWN]:
+        yield f"              {line}"
+    if len(lines) > LINES_SHOWN:
+        yield f"              … and {len(lines) - LINES_SHOWN:,} more: --json prints all"
 
 
 def _files(one: Advice) -> str:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Mapping
 from typing import Any
+
+import numpy as np
 
 from swath.errors import ArgumentError
 from swath.simulation.machine import KEYS, Machine, parsed
@@ -12,6 +16,10 @@ from swath.store.profile import StoredProfile
 MEDIA = ("device", "cache")
 MESSAGES_OF_A_BARRIER = 2
 """The messages that pass one after the other in a barrier of two ranks: there and back."""
+CAPACITY_BYTES = 1 << 40
+"""The bytes of the disk: the distance of its longest seek."""
+READ_OVER = 0.05
+"""A gap is read over if its seconds are in proportion to its bytes, within this part."""
 PICKED_BYTES = 64 << 10
 """Copies in the simulator are long: blocks of at least this many bytes, or the longest that were measured."""
 
@@ -20,7 +28,8 @@ def machine_of(profile: StoredProfile, medium: str | None = None) -> Machine:
     """Return one node with one server: the store of a profile.
 
     The time of a request is fitted as a constant and a rate, from the smallest and the largest measured request that
-    follows another one; a jump is a seek of constant length.
+    follows another one. A jump is a seek, whose seconds grow with the square root of the distance if the profile has
+    prices of gaps, and are constant if it has none.
 
     Args:
         profile: the profile of the store.
@@ -42,7 +51,6 @@ def _values(profile: StoredProfile, medium: str) -> dict[str, Any]:
     numbers = profile.numbers
     overhead, rate = _line(numbers, medium)
     batched = numbers.get(f"{medium}.read_jump_batched", 0.0)
-    jump = (numbers[f"{medium}.read_jump"] + numbers[f"{medium}.write_jump"]) / 2
     copy = 1 / _at_least(numbers["gather"], PICKED_BYTES)
     cores = max(1, profile.machine.cores)
     at_once = _at_least(numbers["copy_slowdown"], cores) if numbers.get("copy_slowdown") else 1.0
@@ -65,11 +73,9 @@ def _values(profile: StoredProfile, medium: str) -> dict[str, Any]:
             "locks": False,
             "disk": {
                 "disks": 1,
-                "capacity_bytes": 1 << 40,
+                "capacity_bytes": CAPACITY_BYTES,
                 "media_bytes_per_second": rate,
-                "seek_shortest_seconds": jump,
-                "seek_longest_seconds": jump,
-                "near_bytes": int(rate * jump),
+                **_seeks(numbers, medium, rate),
                 "request_seconds": 0.0,
                 "request_bytes": 1 << 30,
                 "allocation_bytes": 1 << 30,
@@ -78,6 +84,25 @@ def _values(profile: StoredProfile, medium: str) -> dict[str, Any]:
         "stripe": {"unit": 1 << 20, "count": 0},
         "software": {"call_overhead": overhead, "message_overhead": latency / 2},
     }
+
+
+def _seeks(numbers: Mapping[str, Any], medium: str, rate: float) -> dict[str, Any]:
+    """Return the seconds of seeks, and the longest gap that is read over: the means of reading and writing."""
+    jump = (numbers[f"{medium}.read_jump"] + numbers[f"{medium}.write_jump"]) / 2
+    curves = [dict(map(tuple, numbers.get(f"{medium}.{direction}_gap") or ())) for direction in ("read", "write")]
+    gaps = sorted(set(curves[0]) & set(curves[1]))
+    seconds = [(curves[0][gap] + curves[1][gap]) / 2 for gap in gaps]
+    per_byte = [took / gap for gap, took in zip(gaps, seconds, strict=True)]
+    over = list(itertools.takewhile(lambda one: abs(one / per_byte[0] - 1) <= READ_OVER, per_byte))
+    beyond = list(zip(gaps, seconds, strict=True))[len(over) :]
+    if len(over) < 2 or len(beyond) < 2:
+        return {"seek_shortest_seconds": jump, "seek_longest_seconds": jump, "near_bytes": int(rate * jump)}
+    near = gaps[len(over) - 1]
+    roots, seeks = zip(*((math.sqrt(gap / CAPACITY_BYTES), took) for gap, took in beyond), strict=True)
+    per_root, shortest = np.polyfit(roots, seeks, 1)
+    shortest = max(float(shortest), 0.0)
+    longest = shortest + max(float(per_root), 0.0)
+    return {"seek_shortest_seconds": shortest, "seek_longest_seconds": longest, "near_bytes": int(near)}
 
 
 def _line(numbers: Mapping[str, Any], medium: str) -> tuple[float, float]:

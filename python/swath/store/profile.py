@@ -22,6 +22,8 @@ from swath.base import cache_folder, own_files, stored_path
 from swath.errors import ArgumentError, Error, StoreError
 
 FORMAT_VERSION = 1
+OPTIONAL_CURVES = tuple(f"{medium}.{way}_gap" for medium in ("cache", "device") for way in ("read", "write"))
+"""Curves that a profile may lack: then every gap is a jump."""
 VARIABLE = "SWATH_PROFILE"
 """The environment variable that names the profile to use: "none", or a file."""
 MODELLED = "model:"
@@ -288,6 +290,8 @@ def _from_dict(file: str, plain: dict[str, Any]) -> StoredProfile:
     for key, texts in (("date", [profile.date]), ("known", profile.known.values()), ("notes", profile.notes)):
         if not all(isinstance(text, str) for text in texts):
             raise ValueError(f"{key} is {plain[key]!r}")
+    for name in OPTIONAL_CURVES:
+        profile.numbers.setdefault(name, [])
     missing = sorted(set(_core.default_profile().to_dict()) - set(profile.numbers))
     if missing:
         raise ValueError(f"{missing[0]} is missing")

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from swath.advice.runs.advice import Advice, Factor, Finding, Question, joined
+from swath.advice.runs.advice import Advice, Finding
+from swath.advice.runs.factors import Factor
+from swath.advice.runs.joining import corrected, joined
 from swath.advice.runs.observed import observed
 from swath.advice.runs.prices import Prices
+from swath.advice.runs.question import Question
 from swath.advice.runs.rules import RULES
-from swath.advice.runs.rules.overlap import overlap_of_the_run
 from swath.trace.log import Log
 
 PART_MIN = 0.05
@@ -57,20 +59,15 @@ def advise(log: Log, prices: Prices, learned: Mapping[str, Factor] | None = None
     """
     run = observed(log)
     question = Question(run, prices)
-    overlap_of_the_run(question)
-    seconds, io_seconds = run.seconds, run.io_seconds
-    if prices.is_elsewhere:
-        priced = _priced(question)
-        seconds, io_seconds = max(seconds - io_seconds, 0.0) + priced, priced
-    found = [] if not seconds > 0 else _advice(question, seconds, learned or {})
+    found = [] if not question.seconds_of_run > 0 else _advice(question, learned or {})
     return RunAdvice(
         log.path,
         log.tracer,
         log.command,
         run.processes,
         run.has_mpi,
-        seconds,
-        io_seconds,
+        question.seconds_of_run,
+        question.seconds_in_calls,
         prices.profile.source,
         run.only_counters,
         tuple(found),
@@ -78,29 +75,21 @@ def advise(log: Log, prices: Prices, learned: Mapping[str, Factor] | None = None
     )
 
 
-def _priced(question: Question) -> float:
-    """Return the seconds of the rank with most of them, by prices instead of measurements."""
-    of_rank = [0.0] * question.run.processes
-    parts = [question.seconds(one) for one in question.run.accesses]
-    parts += [question.without_bytes(one, name) for one in question.run.metadata for name in one.calls]
-    for part in parts:
-        for rank, seconds in part.items():
-            of_rank[rank % len(of_rank)] += seconds
-    return max(of_rank)
-
-
-def _advice(question: Question, run_seconds: float, learned: Mapping[str, Factor]) -> list[Advice]:
+def _advice(question: Question, learned: Mapping[str, Factor]) -> list[Advice]:
     """Return the advice of all rules. What an earlier rule changes, a later one leaves alone."""
+    run_seconds = question.measure("run_seconds", "seconds")
     taken: set[tuple[str, str]] = set()
     advice = []
     for rule in RULES:
         groups: dict[tuple[str, ...], list[Finding]] = {}
         for finding in rule(question):
-            if finding.estimate.saving.likely > 0 and not taken.intersection(finding.subject.claims):
+            if finding.estimate.likely.number > 0 and not taken.intersection(finding.subject.claims):
                 groups.setdefault(finding.key, []).append(finding)
         for findings in groups.values():
             one = joined(run_seconds, question.run.processes, findings)
-            one = one.corrected(learned.get(one.proposal.title, Factor()))
+            factor = learned.get(one.proposal.title)
+            if factor is not None and factor.observations:
+                one = corrected(one, factor, question.learned(one.proposal.title, factor), run_seconds)
             if one.part < PART_MIN:
                 continue
             advice.append(one)
@@ -112,8 +101,9 @@ def _advice(question: Question, run_seconds: float, learned: Mapping[str, Factor
 
 def _leave(question: Question, finding: Finding) -> None:
     """Note what a change leaves of the seconds of the calls, for the rules after it."""
+    rest = 1 - finding.estimate.saved_part
     for file in finding.subject.files:
         for way in ("read", "write"):
             if any(way in claim for of, claim in finding.subject.claims if of in (file, "")):
-                left = question.left.get((file, way), 1.0)
-                question.left[file, way] = left * (1 - finding.estimate.saved_part)
+                left = question.left.get((file, way))
+                question.left[file, way] = (rest if left is None else left * rest).named("left")

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from swath import _core
 from swath.advice import accesses
+from swath.advice.advise import advise_operations
+from swath.advice.pricing import Conditions
+from swath.advice.question import Form
+from swath.advice.question import Question as LayoutQuestion
+from swath.errors import Error
 from swath.trace.reading import ProcessTrace, is_operation, operation, read_trace
 
 POSITIONS_MAX = 16
 """Operations that differ in their positions only are priced at this many of them."""
 PRICED_MAX = 500
 """The number of different operations that are priced."""
+FORMATS = ("raw", "npy")
+"""The formats whose layouts are priced."""
 
 
 @dataclass
@@ -91,6 +100,50 @@ def seconds_now(operations: list[Repeated], profile: _core.Profile, way: str | N
 def _cheapest(plan: _core.Plan) -> float:
     """Return the seconds of the cheapest method: on another store, Swath takes another method than in the trace."""
     return min(float(one["price"]["seconds"]) for one in plan.candidates().values())
+
+
+@dataclass(frozen=True)
+class BestLayout:
+    """The cheapest layout for the operations on an array.
+
+    Attributes:
+        name: the layout in words.
+        order: its order, or the extents of its chunks with "x" between them.
+        seconds: the price of all operations.
+    """
+
+    name: str
+    order: str
+    seconds: float
+
+
+def best_layout(array: ArrayOperations, profile: _core.Profile) -> BestLayout | None:
+    """Return the cheapest layout; None if the array has none to choose, or has it.
+
+    All reads and writes of the array are priced together, in both layouts in the same way.
+    """
+    present = array.operations[0].core.array.layout
+    if present is None:
+        return None
+    conditions = Conditions(profile, 1.0, "posix")
+    try:
+        form = Form(array.shape, np.dtype(f"V{array.element_bytes}"))
+        question = LayoutQuestion(conditions, FORMATS, ("64KiB", "64MiB"), {})
+        operations = as_accesses(array.operations)
+        best = advise_operations(question, form, operations).best
+        pricer = question.pricer(form, operations)
+        now = pricer.total(pricer.seconds_by_layout(present))
+    except Error:
+        return None
+    if best.total >= now:
+        return None
+    order = "x".join(map(str, best.chunks)) if best.chunks is not None else _order(best.order)
+    return BestLayout(best.name, order, seconds_now(array.operations, profile) * best.total / now)
+
+
+def _order(order: tuple[int, ...]) -> str:
+    names = {tuple(range(len(order))): "C", tuple(reversed(range(len(order)))): "F"}
+    return names.get(order, ",".join(map(str, order)))
 
 
 def as_accesses(operations: list[Repeated]) -> list[accesses.Operations]:

@@ -1,37 +1,14 @@
-"""What replays have taught: for each store and kind of advice, how much of the predicted seconds was saved.
-
-The factors are in one file beside the profiles of stores (docs/advise.md): a profile corrects prices of methods, and
-these are of changes, which a method does not name.
-"""
+"""Keeps what replays have taught of each kind of advice."""
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable
 
-from swath.advice.runs.advice import Factor
+from swath.advice.runs.factors import Factor, factors, file
 from swath.advice.runs.verify import Replayed
-from swath.base import cache_folder, own_files
+from swath.base import own_files
 from swath.errors import StoreError
-
-
-def file() -> str:
-    """Return the path of the file."""
-    return os.path.join(cache_folder.profiles(), "advice.json")
-
-
-def factors(source: str) -> dict[str, Factor]:
-    """Return the factors of a store by the titles of advice; none if nothing was learned, or the file is damaged.
-
-    Args:
-        source: the origin of the prices, as `Profile.source` says it.
-    """
-    try:
-        of_store = own_files.read_json(file())[source]
-        return {str(title): Factor(float(one["factor"]), int(one["observations"])) for title, one in of_store.items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return {}
 
 
 def learn(source: str, replayed: Iterable[Replayed]) -> None:

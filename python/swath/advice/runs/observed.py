@@ -110,6 +110,7 @@ class Metadata:
         seconds: for each name, the seconds of each rank.
         ranks: the number of ranks.
         written_bytes: the bytes that were written to the file.
+        layer: the layer of the calls; "" for those of all layers.
     """
 
     file: str
@@ -117,6 +118,7 @@ class Metadata:
     seconds: dict[str, dict[int, float]]
     ranks: int
     written_bytes: int = 0
+    layer: str = ""
 
     @property
     def waits(self) -> bool:
@@ -363,4 +365,5 @@ def _metadata(log: Log, totals: npt.NDArray[np.void], layers: dict[int, str]) ->
             {name: _seconds_of_ranks(log, rows) for name, rows in groups.items()},
             log.ranks if (of["rank"] < 0).any() else len(np.unique(of["rank"])),
             int(written["bytes"].sum()),
+            layers.get(file, ""),
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import tempfile
 from dataclasses import dataclass
 from functools import cached_property
@@ -34,15 +35,6 @@ class Saving:
     likely: float
     high: float
 
-    def times(self, factor: float) -> Saving:
-        """Return the product with a number that is not negative."""
-        return Saving(self.low * factor, self.likely * factor, self.high * factor)
-
-
-def sum_of(savings: list[Saving]) -> Saving:
-    """Return the sum of savings."""
-    return Saving(*(sum(getattr(one, name) for one in savings) for name in ("low", "likely", "high")))
-
 
 @dataclass(frozen=True)
 class Prices:
@@ -72,8 +64,8 @@ class Prices:
     def command(self) -> str:
         """Return the words of the command line that select these prices."""
         if self.machine:
-            return f" --machine {self.machine}"
-        return f" --store {self.store}" if self.store else ""
+            return f" --machine {shlex.quote(self.machine)}"
+        return f" --store {shlex.quote(self.store)}" if self.store else ""
 
     @cached_property
     def numbers(self) -> dict[str, Any]:
@@ -137,20 +129,30 @@ class Prices:
         calls = pattern.regions * pattern.calls
         size = pattern.size / pattern.calls
         jumps = pattern.regions if pattern.gap or pattern.ranks > 1 else 0
-        jump = self._of_medium(pattern.way, "_jump", 0, cached)
+        jump = self._of_medium(pattern.way, "_gap", pattern.gap, cached)
+        if pattern.ranks > 1:  # every second region lies before the last one: who comes first in a round is not known
+            jump = (jump + self._of_medium(pattern.way, "_jump", 0, cached)) / 2
         seconds = calls * self.request(pattern.way, size, cached) + jumps * jump
         return seconds * self.slowdown(pattern.way, pattern.ranks, cached)
 
     def _of_medium(self, way: str, what: str, at: float, cached: float) -> float:
         """Return a number of the page cache and of the device, by the part that is cached. Writes go to the cache."""
-        device = self.numbers[f"device.{way}{what}"]
         if way == "write" or not self.numbers["device.read"]:
             cached = 1.0
         found = 0.0
-        for part, value in ((cached, self.numbers[f"cache.{way}{what}"]), (1 - cached, device)):
+        for part, medium in ((cached, "cache"), (1 - cached, "device")):
             if part:
-                found += part * (float(value) if what == "_jump" else _at(value, at, in_proportion=not what))
+                found += part * self._at(medium, way, what, at)
         return found
+
+    def _at(self, medium: str, way: str, what: str, at: float) -> float:
+        value = self.numbers[f"{medium}.{way}{what}"]
+        if what == "_jump":
+            return float(value)
+        if what != "_gap":
+            return _at(value, at, in_proportion=not what)
+        jump = float(self.numbers[f"{medium}.{way}_jump"])
+        return jump if not value or at >= value[-1][0] else min(jump, _at(value, at, in_proportion=False))
 
 
 def _at(curve: list[list[float]], at: float, *, in_proportion: bool) -> float:

@@ -37,7 +37,9 @@ def prices_of(store: str | None, machine: str | None, files: Sequence[str]) -> P
         raise ArgumentError(f"advise: --store {store}: there is no such folder; expected one, or disk:PRESET")
     folder = store or _folder_of(files)
     found = None if folder is None else profile.for_path(folder)
-    return Prices(_core.default_profile() if found is None else found.core, store or "", found is not None)
+    if found is None:
+        return Prices(_core.default_profile(), store or "")
+    return Prices(found.core, folder or "", is_measured=True)  # commands name the folder, without the log, too
 
 
 def _of_profile(file: str) -> Prices:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from swath.advice.runs.advice import Finding, Question
+from swath.advice.runs.advice import Finding
+from swath.advice.runs.question import Question
 from swath.advice.runs.rules import (
     balance,
     collective,

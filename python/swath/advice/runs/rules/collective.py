@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
-import numpy as np
-
-from swath.advice.runs.advice import PATTERN, Finding, Proposal, Question
+from swath.advice.runs.advice import PATTERN, Finding, Proposal
+from swath.advice.runs.estimate import Formula
 from swath.advice.runs.means import lines
 from swath.advice.runs.observed import Accesses
 from swath.advice.runs.pattern import Pattern
+from swath.advice.runs.question import Question
 from swath.advice.runs.rules.common import LARGE_BYTES, of_access, worth_a_look
 from swath.replay.changes import Collective
 
@@ -40,10 +39,12 @@ def findings(question: Question) -> Iterator[Finding]:
             gap=round(one.gap),
             times=phases,
         )
-        skew = skew_of(question, one)
+        is_timed = bool(len(one.rows)) and not question.prices.is_elsewhere
+        skew = question.measure("skew", "skew", one.way, one.file) if is_timed else None
         estimate = question.compared(one, after, skew)
         condition = f"{one.ranks:,} ranks share the file, and each has {runs:,.0f} regions of it in a phase"
         yield of_access(
+            question,
             one,
             estimate,
             Proposal(
@@ -52,10 +53,16 @@ def findings(question: Question) -> Iterator[Finding]:
                 condition=condition,
                 means=lines(run, "collective", one.way, by_mpi_io=one.layer == "mpi-io"),
                 change=Collective(file=one.file),
-                presumes=_presumes(one, phases, skew),
+                presumes=_presumes(one, phases, 0.0 if skew is None else skew.number),
                 guideline=6 if runs > MANY_REGIONS else 1,
             ),
+            facts=(_regions_of_a_phase(question, one),),
         )
+
+
+def _regions_of_a_phase(question: Question, one: Accesses) -> Formula:
+    regions, phases = (question.measure(name, name, one.way, one.file) for name in ("regions", "phases"))
+    return (regions / phases).named("regions_of_a_phase")
 
 
 def _presumes(one: Accesses, phases: int, skew: float) -> tuple[str, ...]:
@@ -65,26 +72,3 @@ def _presumes(one: Accesses, phases: int, skew: float) -> tuple[str, ...]:
     if not len(one.rows):
         said.append("regions are counted from calls that did not follow the one before; where they lie is not known")
     return tuple(said)
-
-
-def skew_of(question: Question, one: Accesses) -> float:
-    """Return the seconds that a rank would wait for the last one, on average: the sum over all phases."""
-    rows = one.rows
-    if not len(rows) or question.prices.is_elsewhere:
-        return 0.0
-    requests = question.run.log.requests
-    began, rank = requests.began[rows], requests.rank[rows]
-    ended = np.maximum.accumulate(requests.ended[rows])
-    if one.phases < 2:
-        cuts = np.zeros(0, np.intp)
-    else:
-        gaps = began[1:] - ended[:-1]
-        cuts = np.sort(np.argsort(gaps)[-(one.phases - 1) :]) + 1
-    waits = 0.0
-    for phase in np.split(np.arange(len(rows)), cuts):
-        first: dict[int, float] = {}
-        for each, at in zip(rank[phase].tolist(), began[phase].tolist(), strict=True):
-            first.setdefault(each, at)
-        arrivals = np.array(list(first.values()))
-        waits += float(arrivals.max() - arrivals.mean()) if len(arrivals) == one.ranks else 0.0
-    return 0.0 if math.isnan(waits) else waits

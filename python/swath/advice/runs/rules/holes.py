@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
-from swath.advice.runs.advice import SERVERS, Finding, Proposal, Question
+from swath.advice.runs.advice import SERVERS, Finding, Proposal
+from swath.advice.runs.estimate import Estimate, least, stated
 from swath.advice.runs.means import lines
+from swath.advice.runs.question import Question
 from swath.advice.runs.rules.common import of_access
-from swath.trace.totals import all_totals
 
 OFTEN = 0.5
 """The least number of reads below the MPI library for each write there."""
+FEWER, MORE = 4.0, 2.0
+"""The calls wait for a quarter of the part that reads have below MPI-IO, or for its double: the log does not tell."""
 
 
 def findings(question: Question) -> Iterator[Finding]:
@@ -20,34 +21,35 @@ def findings(question: Question) -> Iterator[Finding]:
     log = question.run.log
     if question.prices.is_elsewhere or not any(kind.layer == "mpi-io" for kind in log.kinds):
         return
-    totals = all_totals(log)
     for one in question.run.accesses:
         if one.layer != "mpi-io" or one.way != "write" or not one.is_collective:
             continue
-        of = totals[totals["file"] == log.files.index(one.file)]
-        below = {way: of[np.isin(of["kind"], log.kinds_where(way, "posix"))] for way in ("read", "write")}
-        wanted = sum(other.calls for other in question.run.accesses if other.file == one.file and other.way == "read")
-        reads, writes = (int(below[way]["calls"].sum()) for way in ("read", "write"))
-        seconds = {way: float(np.nansum(rows["seconds"])) for way, rows in below.items()}
-        if not writes or reads - wanted < OFTEN * writes or not sum(seconds.values()):
+        reader = question.by_file.get((one.file, "read"))
+        wanted = 0 if reader is None else reader.calls
+        reads, writes = (question.measure(f"{way}s", "below-calls", way, one.file) for way in ("read", "write"))
+        reading, writing = (
+            question.measure(f"{way}_seconds", "below-seconds", way, one.file) for way in ("read", "write")
+        )
+        both = reading + writing
+        if not writes.number or reads.number - wanted < OFTEN * writes.number or not both.number:
             continue
-        part = seconds["read"] / sum(seconds.values())
+        seconds = question.seconds(one)
+        likely = seconds.slowest * (reading / both)
+        fewer = stated(FEWER, "fewer", "aggregators may read at the same time as others write; the log does not tell")
+        more = stated(MORE, "more", "ranks may wait for the slowest aggregator; the log does not tell")
+        again = f"{wanted:,} times" if wanted else "never"
         yield of_access(
+            question,
             one,
-            question.saved(
-                question.seconds(one),
-                part,
-                f"reads take {seconds['read']:.4g} s of {sum(seconds.values()):.4g} s of the calls below MPI-IO",
-                low=part / 4,
-                high=min(1.0, 2 * part),
-            ),
+            Estimate(seconds, likely / fewer, likely, least(likely * more, seconds.slowest)),
             Proposal(
                 SERVERS,
                 "collective writes that do not read first",
-                f"the file is read {reads:,} times and written {writes:,} times below MPI-IO, and the program reads it "
-                f"{wanted:,} times",
+                f"the file is read {reads.number:,.0f} times and written {writes.number:,.0f} times below MPI-IO, and "
+                f"the program reads it {again}",
                 lines(question.run, "holes", by_mpi_io=True),
                 presumes=("the ranks together leave few holes, or the holes may be written by other calls",),
             ),
             "reads of collective writes",
+            (reads, writes, *([] if reader is None else [question.measure("reads_above", "calls", "read", one.file)])),
         )

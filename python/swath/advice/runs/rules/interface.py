@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from swath.advice.runs.advice import INTERFACE, Finding, Proposal, Question
+from swath.advice.runs.advice import INTERFACE, Finding, Proposal
+from swath.advice.runs.estimate import Formula
 from swath.advice.runs.means import lines
+from swath.advice.runs.observed import Accesses
 from swath.advice.runs.pattern import Pattern
+from swath.advice.runs.question import Question
 from swath.advice.runs.rules.common import LARGE_BYTES, of_access, worth_a_look
 from swath.replay.changes import Merge
 
@@ -39,4 +42,14 @@ def findings(question: Question) -> Iterator[Finding]:
             ("the program can hold 4 MiB of it in memory",),
             3,
         )
-        yield of_access(one, question.compared(one, after), proposal)
+        yield of_access(
+            question, one, question.compared(one, after), proposal, facts=(_calls_of_a_region(question, one),)
+        )
+
+
+def _calls_of_a_region(question: Question, one: Accesses) -> Formula:
+    calls, regions, ranks, passes = (
+        question.measure(name.replace("calls", "calls_now"), name, one.way, one.file)
+        for name in ("calls", "regions", "ranks", "passes")
+    )
+    return (calls / (regions * ranks * passes)).named("calls_of_a_region")

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from swath.advice.runs.advice import METADATA, Estimate, Finding, Proposal, Question, Subject
+from swath.advice.runs.advice import METADATA, Finding, Proposal, Subject
+from swath.advice.runs.estimate import Estimate, Formula, Literal, RankSeconds, greatest, least, stated
 from swath.advice.runs.means import lines
+from swath.advice.runs.metadata_use import SMALL_FILE, seconds_of_calls, seconds_of_ranks, small_files
 from swath.advice.runs.observed import Metadata
-from swath.advice.runs.prices import Saving
+from swath.advice.runs.price_words import sync_words
+from swath.advice.runs.question import Question
 from swath.base.units import in_bytes
 from swath.replay.changes import Change, KeepOpen, OneSync
 
@@ -15,12 +18,15 @@ OPENS_MIN = 2.0
 """Calls for each rank of which one would be enough."""
 COUNTED_MIN = 8
 """The same for calls that were counted together."""
-SMALL_FILE = 1 << 20
 SMALL_FILES_MIN = 100
+HALF = 0.5
+"""The likely part of the most that can be saved, where the log does not tell more."""
 
 
 def findings(question: Question) -> Iterator[Finding]:
     """Yield one open or one sync for many, and fewer calls where they were only counted together."""
+    if question.prices.is_elsewhere:
+        return  # the seconds of these calls are those of the log's store, and the run there has none of them
     for one in question.run.metadata:
         for name in ("open", "sync"):
             calls = one.calls.get(name, 0)
@@ -31,27 +37,25 @@ def findings(question: Question) -> Iterator[Finding]:
     yield from _small_files(question)
 
 
+def _half(reason: str) -> Formula:
+    return stated(HALF, "half", f"{reason}: between nothing and all of it is saved")
+
+
 def _small_files(question: Question) -> Iterator[Finding]:
     """Yield one file for many small ones, if a rank opens many."""
     run = question.run
-    moved: dict[str, int] = {}
-    for access in run.accesses:
-        moved[access.file] = moved.get(access.file, 0) + access.bytes
-    small = [one for one in run.metadata if moved.get(one.file, 0) < SMALL_FILE and not one.waits]
+    small = small_files(run)
     if len(small) < SMALL_FILES_MIN * run.processes:
         return
-    seconds: dict[int, float] = {}
-    for one in small:
-        for name in one.calls:
-            for rank, spent in question.without_bytes(one, name).items():
-                seconds[rank] = seconds.get(rank, 0.0) + spent
-    calls = sum(sum(one.calls.values()) for one in small)
+    calls = question.measure("calls_now", "small-files", "calls")
+    files, processes = question.measure("files", "small-files"), question.measure("processes", "processes")
     subject = Subject(
         tuple(one.file for one in small),
         tuple((one.file, "metadata") for one in small),
-        f"{calls:,} calls that move no bytes, on {len(small):,} files of less than {in_bytes(SMALL_FILE)}",
+        f"{calls.number:,.0f} calls that move no bytes, on {len(small):,} files of less than {in_bytes(SMALL_FILE)}",
         calls,
-        sum(moved.get(one.file, 0) for one in small),
+        question.measure("bytes_now", "small-files", "bytes"),
+        facts=((files / processes).named("files_of_a_rank"),),
     )
     proposal = Proposal(
         METADATA,
@@ -60,45 +64,63 @@ def _small_files(question: Question) -> Iterator[Finding]:
         lines(run, "fewer calls"),
         presumes=("the files are data of this program, not its libraries",),
     )
-    part = 1 - run.processes / len(small)
-    words = f"{len(small):,} files become one a rank, and half of the gain is taken as likely"
-    yield Finding(subject, proposal, question.saved(seconds, part / 2, words, low=0.0, high=part))
+    seconds = RankSeconds(
+        seconds_of_ranks(small),
+        lambda rank: question.measure("seconds_now", "small-files", "seconds", f"rank={rank}"),
+    )
+    most = seconds.slowest * (1 - processes / files)
+    yield Finding(subject, proposal, Estimate(seconds, Literal(0), most * _half("one file has calls, too"), most))
+
+
+def _seconds(question: Question, one: Metadata, name: str) -> RankSeconds:
+    return RankSeconds(
+        one.seconds[name],
+        lambda rank: question.measure(f"{name}_seconds", "seconds", name, one.file, f"rank={rank}"),
+    )
 
 
 def _once(question: Question, one: Metadata, name: str, calls: int) -> Finding:
-    seconds = question.without_bytes(one, name)
-    slowest = max(seconds.values(), default=0.0)
-    again = 1 - one.ranks / calls
     if name == "sync":
-        remains = min(1.0, question.prices.sync(one.written_bytes) / slowest) if slowest > 0 else 1.0
-        part = max(0.0, min(again, 1 - remains))
-        words = f"one sync of {one.written_bytes:,} bytes remains: {remains * slowest:.4g} s of {slowest:.4g} s"
         change: Change = OneSync(file=one.file)
         title, means = "one sync after the last write", "one sync"
         presumes = ("after a crash it is enough to have the state of the last sync, or of none",)
     else:
-        part, words = again, f"{calls:,} opens by {one.ranks:,} ranks become one a rank"
         change, title, means = KeepOpen(file=one.file), "open the file once", "keep open"
         presumes = ("no other program replaces the file in between",)
-    estimate = question.saved(seconds, part, words, low=part / 2, high=again)
     condition = f"{calls:,} {name}s of a file by {one.ranks:,} rank{'s' if one.ranks > 1 else ''}"
     proposal = Proposal(METADATA, title, condition, lines(question.run, means), change, presumes)
-    return Finding(_subject(one, name, calls), proposal, estimate)
+    return Finding(_subject(question, one, name, calls), proposal, _once_estimate(question, one, name))
+
+
+def _once_estimate(question: Question, one: Metadata, name: str) -> Estimate:
+    """Return the estimate: one call a rank of the mean seconds remains; or it is the slowest one, or the fastest one.
+
+    A sync that remains takes at least what a sync of all written bytes costs.
+    """
+    seconds = _seconds(question, one, name)
+    now = seconds.slowest
+    calls, ranks = (question.measure(f"{what}_of_{name}", what, name, one.file) for what in ("calls", "ranks"))
+    likely = now * (1 - ranks / calls)
+    low = high = likely
+    if len(seconds_of_calls(question.run, one, name, seconds.slowest_rank)):
+        words = (name, one.file, f"rank={seconds.slowest_rank}")
+        low = least(now - question.measure(f"slowest_{name}", "slowest", *words), likely)
+        high = greatest(now - question.measure(f"fastest_{name}", "fastest", *words), likely)
+    if name == "sync":
+        price = question.price("price_of_sync", sync_words(one.written_bytes))
+        low = least(low, now - price * question.uncertainty)
+        likely = greatest(least(likely, now - price), 0)
+        high = greatest(high, likely)
+        low = least(low, likely)
+    return Estimate(seconds, low, likely, high)
 
 
 def _fewer(question: Question, one: Metadata) -> Finding:
-    """Of counters: metadata calls have one time together, so the gain is uncertain."""
-    seconds, calls = question.without_bytes(one, "metadata"), one.calls["metadata"]
-    slowest = max(seconds.values(), default=0.0)
-    needed = min(1.0, 2 * one.ranks / calls)
-    estimate = Estimate(
-        seconds,
-        (1 - needed) / 2,
-        Saving(0.0, slowest * (1 - needed) / 2, slowest * (1 - needed)),
-        f"an open and a close a rank are needed, {2 * one.ranks:,} of {calls:,} calls; if all calls take equally long, "
-        f"the others have {slowest * (1 - needed):.4g} s, half of which is taken as likely",
-        (question.measured,),
-    )
+    """Of counters: metadata calls have one time together, so the gain is uncertain. An open and a close are needed."""
+    seconds, calls = _seconds(question, one, "metadata"), one.calls["metadata"]
+    of_log, ranks = (question.measure(f"{what}_now", what, "metadata", one.file) for what in ("calls", "ranks"))
+    most = seconds.slowest * (1 - least(2 * ranks / of_log, 1))
+    half = _half("the log has one time for all these calls together")
     proposal = Proposal(
         METADATA,
         "fewer opens, stats, seeks and syncs",
@@ -106,8 +128,11 @@ def _fewer(question: Question, one: Metadata) -> Finding:
         lines(question.run, "fewer calls"),
         presumes=("the log has one time for all these calls together: the interval is wide",),
     )
-    return Finding(_subject(one, "metadata", calls), proposal, estimate)
+    return Finding(
+        _subject(question, one, "metadata", calls), proposal, Estimate(seconds, Literal(0), most * half, most)
+    )
 
 
-def _subject(one: Metadata, name: str, calls: int) -> Subject:
-    return Subject((one.file,), ((one.file, name),), f"{calls:,} calls ({name})", calls)
+def _subject(question: Question, one: Metadata, name: str, calls: int) -> Subject:
+    of_log, ranks = (question.measure(f"{what}_of_{name}", what, name, one.file) for what in ("calls", "ranks"))
+    return Subject((one.file,), ((one.file, name),), f"{calls:,} calls ({name})", of_log, Literal(0), facts=(ranks,))

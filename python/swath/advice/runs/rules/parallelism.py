@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from swath.advice.runs.advice import PARALLELISM, Finding, Proposal, Question
+from swath.advice.runs.advice import PARALLELISM, Finding, Proposal
 from swath.advice.runs.means import lines
 from swath.advice.runs.pattern import Pattern
+from swath.advice.runs.question import Question
 from swath.advice.runs.rules.common import of_access, worth_a_look
 from swath.replay.changes import Collective
 
@@ -34,6 +35,7 @@ def findings(question: Question) -> Iterator[Finding]:
             size = max(1, round(one.bytes / times / run.processes))
             after = Pattern(way, ranks=run.processes, size=size, times=times)
             yield of_access(
+                question,
                 one,
                 question.compared(one, after),
                 Proposal(
@@ -48,4 +50,5 @@ def findings(question: Question) -> Iterator[Finding]:
                     ),
                     guideline=1,
                 ),
+                facts=(question.measure("processes", "processes"),),
             )

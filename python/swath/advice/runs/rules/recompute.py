@@ -10,11 +10,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from swath.advice.runs.advice import BALANCE, Finding, Proposal, Question
+from swath.advice.runs.advice import BALANCE, Finding, Proposal
+from swath.advice.runs.estimate import Estimate
 from swath.advice.runs.means import lines
 from swath.advice.runs.observed import Accesses, Rows
+from swath.advice.runs.question import Question
 from swath.advice.runs.rules.common import of_access, worth_a_look
-from swath.advice.runs.rules.computing import computing, of_slowest
+from swath.advice.runs.timing import rows_of
 from swath.base.adaptive import RECOMPUTE
 
 PASSES_MIN = 3.0
@@ -28,33 +30,25 @@ READ_PART = 0.05
 def findings(question: Question) -> Iterator[Finding]:
     """Yield computing again a part of the data, where the slowest rank computed and wrote them before it read them."""
     for one in worth_a_look(question, ways=("read",)):
-        if question.adapts(one, RECOMPUTE) or not len(one.rows):
+        written = question.by_file.get((one.file, "write"))
+        if written is None or question.adapts(one, RECOMPUTE):
             continue
-        requests = question.run.log.requests
-        read = of_slowest(question, one)
-        written = _written(question, one, int(requests.rank[read[0]]))
-        bytes_written = int(requests.length[written].sum())
-        if len(written) < WRITES_MIN or not _is_computed(question, written, read):
+        log = question.run.log
+        rank = max(one.seconds, key=lambda rank: one.seconds[rank])
+        reads, writes = (rows_of(log, access, rank) for access in (one, written))
+        if len(writes) < WRITES_MIN or not len(reads) or not _is_computed(question, writes, reads):
             continue
-        passes = int(requests.length[read].sum()) / bytes_written
-        seconds = question.seconds(one)
-        slowest = max(seconds.values())
-        if passes < PASSES_MIN or slowest <= 0:
+        passes = int(log.requests.length[reads].sum()) / int(log.requests.length[writes].sum())
+        if passes < PASSES_MIN:
             continue
-        reading = slowest / question.left.get((one.file, one.way), 1.0)
-        again = passes * _computing_seconds(question, written)
-        part = reading / (reading + again)
-        words = (
-            f"{slowest:.4g} s × {reading:.4g} s / ({reading:.4g} s + {again:.4g} s): all reads take {reading:.4g} s, "
-            f"computing everything {passes:.1f} times {again:.4g} s, and both at the same time end together"
-        )
         yield of_access(
+            question,
             one,
-            question.saved(seconds, part, words, low=part / 2, high=min(1.0, part * question.uncertainty)),
+            _estimate(question, one, rank),
             Proposal(
                 BALANCE,
                 "balanced I/O: compute some of the data again while the others are read",
-                f"a rank computes and writes the data once, and reads them {passes:.1f} times",
+                "a rank computes and writes the data once, and reads them many times",
                 lines(question.run, "recompute"),
                 presumes=(
                     "the data can be computed again, in parts and in any order",
@@ -65,14 +59,16 @@ def findings(question: Question) -> Iterator[Finding]:
         )
 
 
-def _written(question: Question, one: Accesses, rank: int) -> Rows:
-    """Return the writes of a rank to the file of an access, in the order of time."""
-    requests = question.run.log.requests
-    for other in question.run.accesses:
-        if other.file == one.file and other.way == "write" and len(other.rows):
-            found: Rows = other.rows[requests.rank[other.rows] == rank]
-            return found
-    return np.zeros(0, np.intp)
+def _estimate(question: Question, one: Accesses, rank: int) -> Estimate:
+    """Return the estimate: some data are read while the others are computed, and both end at the same time."""
+    seconds, uncertainty = question.seconds(one), question.uncertainty
+    reading = question.seconds_now(one, rank)
+    again = question.measure("computed_again", "computed-again", one.file, f"rank={rank}")
+    low, likely, high = (
+        seconds.slowest * (reading / (reading + computing))
+        for computing in (again * uncertainty, again, again / uncertainty)
+    )
+    return Estimate(seconds, low, likely, high)
 
 
 def _is_computed(question: Question, written: Rows, read: Rows) -> bool:
@@ -84,10 +80,3 @@ def _is_computed(question: Question, written: Rows, read: Rows) -> bool:
     reads = np.isin(requests.kind, log.kinds_where("read")) & (requests.rank == requests.rank[written[0]])
     between = reads & (requests.began >= began) & (requests.began < ended)
     return bool(requests.length[between].sum() <= READ_PART * requests.length[written].sum())
-
-
-def _computing_seconds(question: Question, written: Rows) -> float:
-    """Return the seconds of computing all that is written. What comes before the first write is not only computing."""
-    length = question.run.log.requests.length[written]
-    seconds = computing(question, written, before=True)
-    return float(seconds[1:].sum() * length.sum() / max(length[1:].sum(), 1))

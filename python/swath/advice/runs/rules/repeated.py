@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from swath.advice.runs.advice import LOCAL, Finding, Proposal, Question
+from swath.advice.runs.advice import LOCAL, Finding, Proposal
+from swath.advice.runs.estimate import Estimate, greatest
 from swath.advice.runs.means import lines
+from swath.advice.runs.observed import Accesses
+from swath.advice.runs.price_words import copy_words
+from swath.advice.runs.question import Question
 from swath.advice.runs.rules.common import of_access, worth_a_look
 from swath.base.units import in_bytes
 
@@ -18,21 +22,11 @@ def findings(question: Question) -> Iterator[Finding]:
     for one in worth_a_look(question, ways=("read",)):
         if one.passes < PASSES_MIN:
             continue
-        again = one.bytes / one.ranks * (1 - 1 / one.passes)
-        seconds = question.seconds(one)
-        slowest = max(seconds.values(), default=0.0)
-        copies = min(1.0, question.prices.copy(again) / slowest) if slowest > 0 else 1.0
-        part = max(0.0, (1 - 1 / one.passes) * (1 - copies))
         held = one.rank_distinct / one.ranks
         yield of_access(
+            question,
             one,
-            question.saved(
-                seconds,
-                part,
-                f"each byte is read {one.passes:.2f} times: the first time remains, and copies in memory",
-                low=part / 2,
-                high=1 - 1 / one.passes,
-            ),
+            _estimate(question, one),
             Proposal(
                 LOCAL,
                 "caching: keep in memory what is read again",
@@ -41,4 +35,15 @@ def findings(question: Question) -> Iterator[Finding]:
                 presumes=(f"each rank has {in_bytes(round(held))} of memory for them",),
             ),
             "repeated reads",
+            (question.measure("rank_bytes", "rank-bytes", "read", one.file),),
         )
+
+
+def _estimate(question: Question, one: Accesses) -> Estimate:
+    """Return the estimate: reads of bytes that were read before become copies in memory."""
+    seconds, uncertainty = question.seconds(one), question.uncertainty
+    rank = max(one.seconds, key=lambda rank: one.seconds[rank])
+    again = seconds.slowest * question.measure("repeated", "repeated", one.way, one.file, f"rank={rank}")
+    copy = question.price("price_of_copy", copy_words(one.bytes / one.ranks * (1 - 1 / one.passes)))
+    likely = greatest(again - copy, 0)
+    return Estimate(seconds, again / uncertainty - copy * uncertainty, likely, again)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from swath.advice.runs.advice import LOCAL, Finding, Proposal, Question
+from swath.advice.runs.advice import LOCAL, Finding, Proposal
+from swath.advice.runs.estimate import Formula
 from swath.advice.runs.means import lines
+from swath.advice.runs.observed import Accesses
 from swath.advice.runs.pattern import Pattern
+from swath.advice.runs.question import Question
 from swath.advice.runs.rules.common import LARGE_BYTES, of_access, worth_a_look
 
 DENSITY_MIN = 0.02
@@ -25,6 +28,7 @@ def findings(question: Question) -> Iterator[Finding]:
         now = question.now(one)
         after = Pattern("read", now.ranks, now.regions, now.size, now.gap, method="sieve", times=now.times)
         yield of_access(
+            question,
             one,
             question.compared(one, after),
             Proposal(
@@ -35,4 +39,10 @@ def findings(question: Question) -> Iterator[Finding]:
                 presumes=("the regions are known before the first of them is needed",),
                 guideline=2,
             ),
+            facts=(_density(question, one),),
         )
+
+
+def _density(question: Question, one: Accesses) -> Formula:
+    distinct, span = (question.measure(name, name, one.way, one.file) for name in ("distinct", "span"))
+    return (distinct / span).named("density")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from swath.advice.runs.advice import STREAMS, Estimate, Finding, Proposal, Question
+from swath.advice.runs.advice import STREAMS, Finding, Proposal
+from swath.advice.runs.estimate import Estimate, least, stated
 from swath.advice.runs.means import lines
 from swath.advice.runs.observed import Accesses
-from swath.advice.runs.prices import Saving
+from swath.advice.runs.price_words import slowdown_words
+from swath.advice.runs.question import Question
 from swath.advice.runs.rules.common import of_access, worth_a_look
 from swath.base.stream_settings import BURST_BYTES
 from swath.replay.changes import Streams
@@ -34,30 +36,41 @@ def findings(question: Question) -> Iterator[Finding]:
     if not prices.is_measured or not prices.numbers["device.read"]:
         return
     large = [one for one in worth_a_look(question) if _has_streams(one) and not question.cached(one)]
-    for one in large:
-        ranks = {rank for other in large if other.way == one.way for rank in other.seconds}
+    for way in ("read", "write"):
+        mine = [one for one in large if one.way == way]
+        ranks = {rank for one in mine for rank in one.seconds}
         if len(ranks) < 2:
             continue
-        slow = {n: prices.slowdown(one.way, n) / n for n in range(1, min(len(ranks), STREAMS_MAX) + 1)}
-        best = min(slow, key=lambda n: slow[n])
-        here = slow[max(slow)]
-        part = 1 - slow[best] / here
-        seconds = question.seconds(one)
-        slowest = max(seconds.values(), default=0.0)
-        saving = Saving(slowest * part / prices.factor / 2, slowest * part, slowest * min(1.0, part * prices.factor))
-        words = f"{slowest:.4g} s × (1 - {slow[best]:.4g} / {here:.4g}): time of a byte, {best} and {max(slow)} streams"
-        store = f" {prices.store}" if prices.store else ""
-        shown = f"cat {prices.machine}" if prices.machine else f"swath calibrate --show{store}"
-        yield of_access(
-            one,
-            Estimate(seconds, part, saving, words, (question.measured, shown)),
-            Proposal(
-                STREAMS,
-                f"at most {best} stream{'s' if best > 1 else ''} at a time",
-                condition=f"{len(ranks):,} ranks transfer at once; the store is fastest with {best}",
-                means=lines(question.run, "streams"),
-                change=Streams(file=one.file, streams=best),
-                presumes=("no other job uses the store", "the ranks transfer at the same time"),
-            ),
-            f"streams of {one.way}s",
-        )
+        counts = range(1, min(len(ranks), STREAMS_MAX) + 1)
+        slowdowns = {n: prices.slowdown(way, n) / n for n in counts}
+        best = min(counts, key=slowdowns.__getitem__)
+        for one in mine if slowdowns[best] < slowdowns[counts[-1]] else ():
+            yield _fewer(question, one, best, len(ranks))
+
+
+def _fewer(question: Question, one: Accesses, best: int, ranks: int) -> Finding:
+    return of_access(
+        question,
+        one,
+        _estimate(question, one, best, min(ranks, STREAMS_MAX)),
+        Proposal(
+            STREAMS,
+            f"at most {best} stream{'s' if best > 1 else ''} at a time",
+            condition=f"{ranks:,} ranks transfer at once; the store is fastest with {best}",
+            means=lines(question.run, "streams"),
+            change=Streams(file=one.file, streams=best),
+            presumes=("no other job uses the store", "the ranks transfer at the same time"),
+        ),
+        f"streams of {one.way}s",
+    )
+
+
+def _estimate(question: Question, one: Accesses, best: int, here: int) -> Estimate:
+    """Return the estimate: the seconds are scaled by the time of a byte with fewer streams."""
+    seconds, uncertainty = question.seconds(one), question.uncertainty
+    fewer = stated(best, "streams_then", "the number of streams with which the store is fastest")
+    all_of_them = stated(here, "streams_now", f"the ranks that transfer at once, but not more than {STREAMS_MAX}")
+    of_byte = question.price("slowdown_now", slowdown_words(one.way, here)) / all_of_them
+    of_byte_then = question.price("slowdown_then", slowdown_words(one.way, best)) / fewer
+    likely = seconds.slowest * (1 - of_byte_then / of_byte)
+    return Estimate(seconds, likely / uncertainty, likely, least(seconds.slowest, likely * uncertainty))
