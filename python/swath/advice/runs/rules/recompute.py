@@ -38,7 +38,12 @@ def findings(question: Question) -> Iterator[Finding]:
         reads, writes = (rows_of(log, access, rank) for access in (one, written))
         if len(writes) < WRITES_MIN or not len(reads) or not _is_computed(question, writes, reads):
             continue
-        passes = int(log.requests.length[reads].sum()) / int(log.requests.length[writes].sum())
+        # Offsets tell it exactly; operations of Swath have none.
+        passes = (
+            one.passes
+            if one.rank_distinct > 0
+            else int(log.requests.length[reads].sum()) / int(log.requests.length[writes].sum())
+        )
         if passes < PASSES_MIN:
             continue
         yield of_access(
