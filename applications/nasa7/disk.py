@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -18,8 +19,8 @@ class Disk:
     """A folder of arrays, with the time and bytes of their reads and writes.
 
     "found": every file has C order; panels are read when they are needed. "optimised": each file has the order in which
-    its panels are contiguous; a panel is read while the kernel computes with the previous one. "memmap": the files of
-    "found", by numpy.memmap.
+    its panels are contiguous; a panel is read while the kernel computes with the previous one, and written while it
+    computes the next one. "memmap": the files of "found", by numpy.memmap.
     """
 
     def __init__(self, folder: Path, variant: str, panel: int) -> None:
@@ -29,6 +30,7 @@ class Disk:
         self.seconds = 0.0
         self.bytes = 0
         self._open: list[DiskArray] = []
+        self._writing = contextlib.ExitStack()
 
     def new(self, name: str, shape: Sequence[int], cut: int, dtype: str = "f8") -> DiskArray:
         """Return a new array of zeros; `cut` is the dimension that most of its panels divide."""
@@ -40,7 +42,8 @@ class Disk:
             order: Any = tuple(axes) if self.variant == OPTIMISED else "C"
             swath.create(path, tuple(shape), dtype, order=order, overwrite=True, atomic=False).close()
             stored = swath.open(path, shape=tuple(shape), dtype=dtype, order=order, mode="r+")
-        made = DiskArray(self, stored)
+        writer = self._writing.enter_context(stored.writer()) if self.variant == OPTIMISED else None
+        made = DiskArray(self, stored, writer)
         self._open.append(made)
         return made
 
@@ -54,8 +57,17 @@ class Disk:
         """Return the ranges of panels along a dimension."""
         return (slice(first, min(first + self.panel, extent)) for first in range(0, extent, self.panel))
 
+    def flush(self) -> None:
+        """Wait until all panels are written."""
+        began = time.perf_counter()
+        for one in self._open:
+            if one.writer is not None:
+                one.writer.flush()
+        self.seconds += time.perf_counter() - began
+
     def close(self) -> None:
         """Complete all arrays."""
+        self._writing.close()
         for one in self._open:
             if self.variant != MEMMAP:
                 one.stored.close()
@@ -65,10 +77,11 @@ class Disk:
 class DiskArray:
     """An array on disk, read and written by boxes."""
 
-    def __init__(self, disk: Disk, stored: Any) -> None:
+    def __init__(self, disk: Disk, stored: Any, writer: Any) -> None:
         self.disk = disk
         self.stored = stored
         self.shape: tuple[int, ...] = stored.shape
+        self.writer = writer
 
     def __getitem__(self, box: Any) -> np.ndarray:
         """Read a box."""
@@ -80,7 +93,10 @@ class DiskArray:
     def __setitem__(self, box: Any, values: np.ndarray) -> None:
         """Write a box."""
         began = time.perf_counter()
-        self.stored[box] = values
+        if self.writer is None:
+            self.stored[box] = values
+        else:
+            self.writer.write(values, selection=box)
         self._count(values.nbytes, began)
 
     def panels(self, axis: int) -> Iterator[tuple[slice, np.ndarray]]:

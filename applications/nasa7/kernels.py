@@ -29,7 +29,7 @@ def mxm(disk: Disk, of: Arrays) -> DiskArray:
 def cfft2d(disk: Disk, of: Arrays) -> DiskArray:
     """A complex Fourier transform: along columns from one file to another, then along the rows of that."""
     x = of["x"]
-    between = disk.new("between", x.shape, cut=0, dtype="c16")
+    between = disk.new("between", x.shape, cut=1, dtype="c16")  # columns are written, and rows are read ahead
     result = disk.new("transformed", x.shape, cut=0, dtype="c16")
     for columns, panel in x.panels(1):
         between[:, columns] = np.fft.fft(panel, axis=0)
@@ -45,7 +45,7 @@ def cholsky(disk: Disk, of: Arrays) -> DiskArray:
     """
     band, right = of["band"], of["right"]
     solution = disk.new("solution", right.shape, cut=0)
-    for which, lower in band.panels(0):
+    for (which, lower), (_, x) in zip(band.panels(0), right.panels(0), strict=True):
         matrices, width, order = lower.shape
         for k in range(order):
             for d in range(min(width - 1, k), -1, -1):  # elements (k, j) of the row, j = k - d
@@ -55,7 +55,6 @@ def cholsky(disk: Disk, of: Arrays) -> DiskArray:
                     (lower[:, k - m, k] * lower[:, j - m, j] for m in known), np.zeros(matrices)
                 )
                 lower[:, d, k] = np.sqrt(value) if d == 0 else value / lower[:, 0, j]
-        x = right[which]
         for k in range(order):
             for d in range(1, min(width - 1, k) + 1):
                 x[:, :, k] -= lower[:, d, k, None] * x[:, :, k - d]

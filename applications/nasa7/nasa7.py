@@ -33,6 +33,7 @@ def run(kernel: str, variant: str, size: int, panel: int, folder: Path) -> dict[
     stored = {name: disk.put(name, each, cut_of(kernel, name)) for name, each in values.items()}
     began = time.perf_counter()
     result = KERNELS[kernel](disk, stored)
+    disk.flush()
     total = time.perf_counter() - began
     expected = reference(kernel, values)
     error = float(np.max(np.abs(result.stored[...] - expected)) / np.max(np.abs(expected)))

@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "trace/adaptive_file.h"
 #include "trace/gzip.h"
 
 namespace swath::trace {
@@ -126,6 +127,25 @@ TEST_F(TraceTest, EventsAreLinesOfJsonInTheOrderInWhichTheyWereAdded) {
   EXPECT_EQ(lines.back().at("name"), "swath_trace_end");
   EXPECT_EQ(lines.back().at("args").at("lines"), 4);
   EXPECT_EQ(lines.size(), 3U + 1U + 3U + 1U);
+}
+
+TEST_F(TraceTest, WhatSwathAdaptsIsNotedOnceForEachArrayAndMeans) {
+  add_adaptive_file("a.raw", "prefetch");  // not traced
+  start(folder_.path());
+  for (int at = 0; at < 3; ++at) {
+    add_adaptive_file("a.raw", "prefetch");
+    add_adaptive_file("b.raw", "prefetch");
+    add_adaptive_file("b.raw", "write behind");
+  }
+  stop();
+  std::vector<std::string> notes;
+  for (const auto& line : lines_of(files_in(folder_.path())[0])) {
+    if (line.at("name") != "swath_adaptive_file") continue;
+    EXPECT_EQ(line.at("ph"), "M");
+    const auto& arguments = line.at("args");
+    notes.push_back(arguments.at("identity").get<std::string>() + ": " + arguments.at("means").get<std::string>());
+  }
+  EXPECT_EQ(notes, (std::vector<std::string>{"a.raw: prefetch", "b.raw: prefetch", "b.raw: write behind"}));
 }
 
 TEST_F(TraceTest, ThreadsLoseNothing) {

@@ -39,6 +39,7 @@ void bind_simulation(nanobind::module_& m);
 void bind_space(nanobind::module_& m);
 void bind_store(nanobind::module_& m);
 void bind_throttle(nanobind::module_& m);
+void bind_trace(nanobind::module_& m);
 void bind_write_back(nanobind::module_& m);
 void bind_zarr(nanobind::module_& m);
 

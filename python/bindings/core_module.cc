@@ -69,6 +69,7 @@ NB_MODULE(_core, m) {
   bind_profile(m);
   bind_calibrate(m);
   bind_throttle(m);
+  bind_trace(m);
 
   m.def("fork_generation", &swath::fork_generation, "Another number in every forked child.");
 

@@ -262,6 +262,11 @@ def clock_now() -> float:
 
 def clock_is_simulated() -> bool: ...
 def clock_sleep_until(time: float) -> None: ...
+def trace_adaptive_file(identity: str, means: str) -> None:
+    """
+    Note in the trace that Swath adapts the use of an array by itself, and by which means, such as "prefetch".
+    """
+
 def fork_generation() -> int:
     """Another number in every forked child."""
 

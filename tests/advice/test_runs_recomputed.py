@@ -108,6 +108,15 @@ def repeated_reads() -> Log:
     return made_log([Call(0, "read", at * MIB, MIB, 0.03) for _ in range(4) for at in range(16)], 1)
 
 
+def computed_batches() -> Log:
+    """Operations of Swath, which have no offset: batches are computed and written, then read ten times."""
+    calls = [Call(0, "write", batch * MIB, MIB, 1e-3, 0.03) for batch in range(16)]
+    calls += [Call(0, "read", batch * MIB, MIB, 0.03) for _ in range(10) for batch in range(16)]
+    log = made_log(calls, 1, layer="swath")
+    log.requests.offset[:] = -1
+    return log
+
+
 def streams_of_ranks() -> Log:
     return made_log(
         [
@@ -172,6 +181,7 @@ CASES: dict[str, tuple[str, Callable[[], Log], list[str], str]] = {
     "batches elsewhere": ("overlap", lambda: made_log(batches(2, 16, 200_000, passes=5, compute=6e-3), 2), DISK, "pre"),
     "repeated": ("repeated", repeated_reads, [], "caching"),
     "repeated elsewhere": ("repeated", repeated_reads, DISK, "caching"),
+    "computed": ("recompute", computed_batches, [], "balanced I/O"),
     "streams": ("streams", streams_of_ranks, DISK, "at most 1 stream"),
     "shares": ("balance", shares_of_ranks, [], "balanced reads"),
     "shares elsewhere": ("balance", shares_of_ranks, DISK, "balanced reads"),

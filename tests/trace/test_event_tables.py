@@ -14,7 +14,7 @@ from swath.trace import event_tables
 from swath.trace.log import Log
 from swath.trace.opening import read_log
 
-COLUMNS = ("rank", "offset", "length", "began", "seconds", "failed")
+COLUMNS = ("rank", "offset", "length", "began", "seconds", "failed", "collective")
 
 
 def lines() -> list[bytes]:
@@ -29,6 +29,11 @@ def lines() -> list[bytes]:
         },
     ]
     found = [json.dumps(one, separators=(",", ":")) for one in begin]
+    for means in ("prefetch", "recompute"):
+        note = {"key": means, "identity": "a-0.npy", "means": means}
+        found.append(
+            json.dumps({"name": "swath_adaptive_file", "ph": "M", "pid": 3, "args": note}, separators=(",", ":"))
+        )
     for at in range(40):
         key, array = f"{at % 3:016x}", f"{at % 2:016x}"
         if at < 3:
@@ -40,6 +45,7 @@ def lines() -> list[bytes]:
             )
         calls: list[tuple[str, str, dict[str, Any]]] = [
             ("read", "swath", {"operation": key, "rank": 0, "ranks": 1, "method": "sieve", "read_bytes": 100 + at}),
+            ("read", "swath", {"operation": key, "rank": 1, "ranks": 4, "read_bytes": 1}),
             ("write", "swath", {"operation": key, "predicted_seconds": 0.5, "written_bytes": at, "read_bytes": 9}),
             ("write", "posix", {"path": '/ä "quoted"\n\\', "offset": 8 * at, "written_bytes": 8}),
             ("open", "posix", {"path": f"/b{at % 2}", "error": "No such file"}),
@@ -65,6 +71,7 @@ def in_words(log: Log) -> list[Any]:
         [log.operations[key] if key >= 0 else "" for key in requests.operation],
         *(getattr(requests, name).tolist() for name in COLUMNS),
         np.nan_to_num(requests.predicted, nan=-1).tolist(),
+        log.adaptive,
         (log.notes, log.complete, log.ranks, log.execution_seconds, log.command),
     ]
 
@@ -98,14 +105,16 @@ def test_arrow_reads_what_python_reads(tmp_path: Path, monkeypatch: pytest.Monke
     by_arrow, without = both_ways(file, monkeypatch)
     assert by_arrow == without
     assert not isinstance(by_arrow, str)
-    assert len(by_arrow[0]) == 40 * 7
+    assert len(by_arrow[0]) == 40 * 8
+    assert by_arrow[-2] == {"a-0.npy": {"prefetch", "recompute"}}
+    assert sum(by_arrow[3 + COLUMNS.index("collective")]) == 2 * 40
 
 
 def test_arrow_parses_whole_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "rank-000003-x-7.pfw"
     file.write_bytes(b"\n".join([*lines(), b""]))
     monkeypatch.setattr("swath.trace.chrome_events._take_block", lambda *_: pytest.fail("a block was refused"))
-    assert len(read_log(str(file)).requests) == 40 * 7
+    assert len(read_log(str(file)).requests) == 40 * 8
 
 
 def test_damaged_lines_are_read_or_refused_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,7 @@ import pytest
 import mpi_io_runs
 import swath
 from mpi_runs import run_ranks, run_well
+from swath.base.adaptive import PREFETCH, RECOMPUTE, WRITE_BEHIND
 from swath.commands import cli
 from swath.trace.characteristics import characterise
 from swath.trace.opening import read_log
@@ -119,6 +120,39 @@ def test_an_operation_says_where_its_bytes_lie(tmp_path: Path) -> None:
     made = [trace.operations[event.arguments["operation"]] for event in operations_of(trace)]
     places = [(one.begin, one.end, one.file_bytes) for one in made]
     assert places == [(0, 320, 320), (64, 128, 64), (4 * 13, 4 * 22, 8), (0, 0, 0)]
+
+
+def test_what_swath_adapts_is_noted_for_each_array(tmp_path: Path) -> None:
+    program = (
+        "import sys, numpy as np, swath\n"
+        "folder = sys.argv[1]\n"
+        "for name in ('blocks', 'iterate', 'sync', 'read', 'write', 'writer'):\n"
+        "    swath.create(f'{folder}/{name}.npy', (8, 4), 'f4').close()\n"
+        "with swath.open(f'{folder}/blocks.npy') as a: list(a.blocks((2, None)))\n"
+        "with swath.open(f'{folder}/iterate.npy') as a: list(a.iterate(prefetch=1))\n"
+        "with swath.open(f'{folder}/sync.npy') as a: list(a.blocks((2, None), prefetch=0)); a[...]\n"
+        "with swath.open(f'{folder}/read.npy') as a: a.read_async().result()\n"
+        "with swath.open(f'{folder}/write.npy', mode='r+') as a: a.write_async(np.ones((8, 4), 'f4')).result()\n"
+        "with swath.open(f'{folder}/writer.npy', mode='r+') as a:\n"
+        "    with a.writer() as w: w.write(np.ones((8, 4), 'f4'))\n"
+        "for disk in ('auto', 1.0):\n"
+        "    given = {'path': f'{folder}/balanced-{disk}', 'disk': disk, 'memory': 0}\n"
+        "    with swath.Balanced(lambda _: np.ones(9), [9] * 8, **given) as b:\n"
+        "        for _ in range(3): list(b)\n"
+    )
+    environment = {**os.environ, "SWATH_TRACE": str(tmp_path / "trace")}
+    subprocess.run([sys.executable, "-c", program, tmp_path], check=True, env=environment)
+    found = {os.path.basename(name): means for name, means in read_log(str(tmp_path / "trace")).adaptive.items()}
+    balanced = [means for name, means in found.items() if "balanced" in name]
+    assert {name: means for name, means in found.items() if "balanced" not in name} == {
+        "blocks.npy": {PREFETCH},
+        "iterate.npy": {PREFETCH},
+        "read.npy": {PREFETCH},
+        "write.npy": {WRITE_BEHIND},
+        "writer.npy": {WRITE_BEHIND},
+    }
+    assert sorted(RECOMPUTE in means for means in balanced) == [False, True]
+    assert all(PREFETCH in means for means in balanced)
 
 
 def test_the_stripes_of_a_file_are_read(tmp_path: Path) -> None:

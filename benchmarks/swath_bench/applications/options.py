@@ -88,7 +88,7 @@ CASES = {
         "found",
         "optimised",
         ("mpi",),
-        (COLLECTIVE,),
+        (COLLECTIVE, LAYOUT),
         {
             "test": {"cells": "8 16 16", "records": "3"},
             "small": {"cells": "16 48 48", "records": "10"},

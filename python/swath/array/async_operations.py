@@ -19,6 +19,7 @@ from swath.array.counters import Counters, OperationCounts
 from swath.array.memory import Part
 from swath.array.places import Places
 from swath.array.request import Request
+from swath.base.adaptive import PREFETCH, WRITE_BEHIND
 from swath.errors import Error, to_core
 from swath.files.stored_array import StoredArray
 from swath.ranks.ranks import Ranks
@@ -261,6 +262,7 @@ class AsyncOperations:
             ArgumentError: as `read` raises it, but only without a communicator. The future's `result` raises all other
                 errors; with a communicator it raises all errors, on all ranks.
         """
+        self._stored.trace_adaptive(PREFETCH)
         return self._start_to_read(Request("read", distribution, selection, method, rank, tuning), ALL_RANKS, out)
 
     def write_async(
@@ -289,6 +291,7 @@ class AsyncOperations:
         Raises:
             ArgumentError: as `read_async` does.
         """
+        self._stored.trace_adaptive(WRITE_BEHIND)
         return self._start_to_write(Request("write", distribution, selection, method, rank, tuning), values)
 
     def _start(

@@ -13,6 +13,7 @@ import numpy as np
 
 from swath import _core
 from swath.array.open_array import Array
+from swath.base.adaptive import PREFETCH, WRITE_BEHIND
 from swath.copying.copy_layout import Side
 from swath.copying.pipeline import PIECE_BYTES_MIN, Progress, tuning_of
 from swath.fft.passes import PanelPass
@@ -53,6 +54,11 @@ class Opened:
         self._side = side
         self._inverse = tuple(int(d) for d in np.argsort(dimensions)) if dimensions else ()
         self._tuning = tuning_of(side, chunk_buffer_bytes)
+
+    def trace_adaptive(self, means: str) -> None:
+        """Note in the trace that the arrays are read ahead, or written behind."""
+        for array in self._arrays:
+            array._stored.trace_adaptive(means)
 
     def read(self, box: Box, out: Elements) -> None:
         """Read a box into memory of its shape, in the machine's byte order."""
@@ -163,6 +169,8 @@ class Panels:
 
     def _overlapped(self, indices: Sequence[int]) -> None:
         reader, writer = self._threads
+        self._source.trace_adaptive(PREFETCH)
+        self._target.trace_adaptive(WRITE_BEHIND)
         ahead: Future[_Panel] | None = None
         if indices:
             ahead = reader.submit(self._read, indices[0], self._to_read.take())

@@ -169,6 +169,10 @@ class StoredArray:
         """Return the fingerprint of the array and of its file's state."""
         return self.file.fingerprint(self.description)
 
+    def trace_adaptive(self, means: str) -> None:
+        """Note in the trace of the process that Swath adapts the use of the array: by one of `swath.base.adaptive`."""
+        _core.trace_adaptive_file(self.identity, means)
+
     @property
     def has_absent_chunks(self) -> bool:
         """Return whether a write may have to allocate chunks in the file."""

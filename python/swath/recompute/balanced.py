@@ -226,6 +226,8 @@ class Balanced:
         elif not self._disk.is_fixed:
             kept = sum(int(self._batches.nbytes[batch]) for batch in found.kept)
             self._disk = DiskLimit(min(self._disk.bytes_max, int(FREE_PART * found.free_bytes) + kept))
+        if own.file is not None:
+            own.file.trace_adaptive(decides=not self._disk.is_fixed)
         prices = Prices(nbytes, guess[0], guess[1], computing)
         self._decider = Decider(prices, self._disk, int(self._batches.nbytes.sum()))
         self._decide([self._first_report(rank) for rank in range(self._ranks.size)])
@@ -366,6 +368,7 @@ class Balanced:
             own.notes.append(why)
             return
         self._ranks.run_collectively(f"balance {self._name}: open again", lambda: file.reopen(path))
+        file.trace_adaptive(decides=not self._disk.is_fixed)
         own.may_write = True
 
     def _warn(self) -> None:

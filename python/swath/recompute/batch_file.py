@@ -28,6 +28,7 @@ from swath import _core
 from swath.array import opening
 from swath.array.async_operations import Future
 from swath.array.open_array import Array
+from swath.base.adaptive import PREFETCH, RECOMPUTE
 from swath.base.stream_settings import Streams
 from swath.errors import Error, StoreError
 from swath.ranks.compared import digest, dtype_words
@@ -125,6 +126,12 @@ class BatchFile:
             path, mode=mode, shape=(self._batches.file_bytes,), dtype="u1", format="raw", engine=self._how.engine,
             streams=self._how.streams,
         )  # fmt: skip
+
+    def trace_adaptive(self, *, decides: bool) -> None:
+        """Note in the trace that batches are read ahead; and, if it `decides`, that Swath chooses which are read."""
+        self._array._stored.trace_adaptive(PREFETCH)
+        if decides:
+            self._array._stored.trace_adaptive(RECOMPUTE)
 
     def reopen(self, path: str) -> None:
         """Open the file for writing, under another name."""

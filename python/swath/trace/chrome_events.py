@@ -71,6 +71,7 @@ class SwathReader:
         self.arrays: dict[str, str] = {}
         self.words: dict[int, str] = {}
         self.file_of_key: dict[int, int] = {}
+        self.adaptive: dict[str, set[str]] = {}
         self.parts: list[Requests] = []
         self.version, self.ended, self.command = 0, 0.0, ""
         self.rank, self.ranks, self.process, self.began = 0, 0, 0, 0.0
@@ -91,6 +92,8 @@ class SwathReader:
             key = self.operations[args["key"]]
             self.words[key] = str(args["words"])
             self.file_of_key[key] = self.files[self.arrays[args["array"]]]
+        elif name == "swath_adaptive_file":
+            self.adaptive.setdefault(str(args["identity"]), set()).add(str(args["means"]))
         elif name == "swath_trace_end":
             self.ended = float(args["ended"]) * MICROSECONDS
 
@@ -125,6 +128,7 @@ class SwathReader:
                 seconds=_seconds(table.seconds),
                 predicted=table.predicted,
                 failed=table.failed,
+                collective=table.collective,
             )
         )
 
@@ -146,6 +150,7 @@ class SwathReader:
                 seconds=_seconds([one["dur"] for one in events]),
                 predicted=[one.get("predicted_seconds", np.nan) for one in args],
                 failed=["error" in one for one in args],
+                collective=[bool(one.get("collective", False)) or int(one.get("ranks") or 1) > 1 for one in args],
             )
         )
 
@@ -313,7 +318,7 @@ def _swath_log(path: str, files: Sequence[str]) -> Log:
     log.command, log.ranks = next(iter(commands.values()), reader.command), ranks or max(len(spans), 1)
     log.execution_seconds = together * log.ranks / max(len(spans), 1) if log.has_mpi else together
     log.files = [str(name) for name in reader.files]
-    log.kinds = reader.kinds.listed
+    log.kinds, log.adaptive = reader.kinds.listed, reader.adaptive
     log.operations = [reader.words.get(index, "") for index in range(len(reader.operations))]
     return _finished(log, reader.parts, run_began)
 

@@ -14,7 +14,17 @@ import numpy.typing as npt
 BLOCK_BYTES = 1 << 20
 PARSED_BYTES_MAX = 1 << 24
 """Arrow refuses a line that is longer than this."""
-MEMBERS_OF_ARGS = ("operation", "path", "offset", "read_bytes", "written_bytes", "predicted_seconds", "error")
+MEMBERS_OF_ARGS = (
+    "operation",
+    "path",
+    "offset",
+    "read_bytes",
+    "written_bytes",
+    "predicted_seconds",
+    "error",
+    "ranks",
+    "collective",
+)
 TEXTS = ("operation", "path", "error")
 
 
@@ -26,7 +36,10 @@ class Words(NamedTuple):
 
 
 class EventTable(NamedTuple):
-    """Events in columns. Members that an event lacks: no text, offset -1, 0 bytes, and NaN for `predicted`."""
+    """Events in columns. Members that an event lacks: no text, offset -1, 0 bytes, and NaN for `predicted`.
+
+    `collective` is true of operations of several ranks, and of calls that say so.
+    """
 
     name: Words
     category: Words
@@ -41,6 +54,7 @@ class EventTable(NamedTuple):
     written_bytes: npt.NDArray[np.int64]
     predicted: npt.NDArray[np.float64]
     failed: npt.NDArray[np.bool_]
+    collective: npt.NDArray[np.bool_]
 
 
 @functools.cache
@@ -52,7 +66,9 @@ def _arrow() -> Any:
     except ImportError:
         return None
     kinds = {"offset": pa.int64(), "read_bytes": pa.int64(), "written_bytes": pa.int64()}
-    kinds |= {"predicted_seconds": pa.float64()} | dict.fromkeys(TEXTS, pa.string())
+    kinds |= {"ranks": pa.int64(), "collective": pa.bool_(), "predicted_seconds": pa.float64()} | dict.fromkeys(
+        TEXTS, pa.string()
+    )
     args = pa.struct([(name, kinds[name]) for name in MEMBERS_OF_ARGS])
     columns = [("name", pa.string()), ("cat", pa.string()), ("ph", pa.string()), ("pid", pa.int64())]
     schema = pa.schema([*columns, ("ts", pa.float64()), ("dur", pa.float64()), ("args", args)])
@@ -103,6 +119,7 @@ def event_table(text: bytes, lines: int) -> EventTable | None:
         written_bytes=_numbers(member["written_bytes"], 0),
         predicted=_numbers(member["predicted_seconds"], float("nan")),
         failed=member["error"].is_valid().to_numpy(zero_copy_only=False),
+        collective=(_numbers(member["ranks"], 1) > 1) | _numbers(member["collective"], False).astype(bool),
     )
 
 

@@ -56,6 +56,7 @@ class Requests:
         seconds: the time of the call.
         predicted: the seconds that a plan predicted; NaN if there was no plan.
         failed: whether the call failed.
+        collective: whether the ranks of the file make the call together, as far as the log says.
     """
 
     kind: npt.NDArray[np.int16]
@@ -68,6 +69,7 @@ class Requests:
     seconds: npt.NDArray[np.float64]
     predicted: npt.NDArray[np.float32]
     failed: npt.NDArray[np.bool_]
+    collective: npt.NDArray[np.bool_]
 
     def __len__(self) -> int:
         return len(self.kind)
@@ -93,8 +95,9 @@ DTYPES = {
     "seconds": np.float64,
     "predicted": np.float32,
     "failed": np.bool_,
+    "collective": np.bool_,
 }
-DEFAULTS = {"operation": UNKNOWN, "offset": UNKNOWN, "predicted": np.nan, "failed": False}
+DEFAULTS = {"operation": UNKNOWN, "offset": UNKNOWN, "predicted": np.nan, "failed": False, "collective": False}
 
 
 def requests_of(rows: int, **columns: npt.ArrayLike) -> Requests:
@@ -167,6 +170,7 @@ class Log:
             may lack some or all of them.
         counts: further counters of these layers, summed over files and ranks: of opens, seeks, ….
         stripes: the striping of files, by their indices.
+        adaptive: what Swath adapts by itself (`swath.base.adaptive`), by the names of files.
         notes: what the log does not contain, one sentence each.
         complete: whether no request is missing, as far as the log says.
     """
@@ -185,6 +189,7 @@ class Log:
     totals: npt.NDArray[np.void] = field(default_factory=lambda: np.zeros(0, TOTAL))
     counts: dict[str, dict[str, int]] = field(default_factory=dict)
     stripes: dict[int, Stripes] = field(default_factory=dict)
+    adaptive: dict[str, set[str]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     complete: bool = True
 

@@ -118,16 +118,27 @@ class BestLayout:
 
 
 def best_layout(array: ArrayOperations, profile: _core.Profile) -> BestLayout | None:
-    """Return the cheapest layout; None if the array has none to choose."""
+    """Return the cheapest layout; None if the array has none to choose, or has it.
+
+    All reads and writes of the array are priced together, in both layouts in the same way.
+    """
+    present = array.operations[0].core.array.layout
+    if present is None:
+        return None
     conditions = Conditions(profile, 1.0, "posix")
     try:
         form = Form(array.shape, np.dtype(f"V{array.element_bytes}"))
         question = LayoutQuestion(conditions, FORMATS, ("64KiB", "64MiB"), {})
-        best = advise_operations(question, form, as_accesses(array.operations)).best
+        operations = as_accesses(array.operations)
+        best = advise_operations(question, form, operations).best
+        pricer = question.pricer(form, operations)
+        now = pricer.total(pricer.seconds_by_layout(present))
     except Error:
         return None
+    if best.total >= now:
+        return None
     order = "x".join(map(str, best.chunks)) if best.chunks is not None else _order(best.order)
-    return BestLayout(best.name, order, best.total)
+    return BestLayout(best.name, order, seconds_now(array.operations, profile) * best.total / now)
 
 
 def _order(order: tuple[int, ...]) -> str:

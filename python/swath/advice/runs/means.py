@@ -75,8 +75,13 @@ LINES: dict[tuple[str, str], dict[str, str]] = {
         "C": "SWATH_STREAMS=auto in the environment of the job",
         "Fortran": "SWATH_STREAMS=auto in the environment of the job",
     },
+    ("recompute", ""): {
+        "Python": "with swath.Balanced(produce, sizes, path=FILE) as b: for batch, values in b: …",
+        "C": "keep a part of the data in the file, and compute the others while that is read",
+        "Fortran": "keep a part of the data in the file, and compute the others while that is read",
+    },
     ("balance", ""): {
-        "Python": "deal the parts to ranks by their bytes; swath.Balanced decides what is kept, read or computed",
+        "Python": "deal the parts to ranks by their bytes",
         "C": "give each rank an equal number of bytes: a block distribution",
         "Fortran": "give each rank an equal number of bytes: a block distribution",
     },

@@ -308,6 +308,13 @@ def _overlap(run: PricedRun, way: str, file: str, rank: int) -> float:
     return timing.overlap(run.run.log, one, rank, priced if run.prices.is_elsewhere else None)
 
 
+@_measure("computed-again FILE rank=N", "seconds of computing what a rank wrote, as often as it read it")
+def _computed_again(run: PricedRun, file: str, rank: int) -> float:
+    log = run.run.log
+    rows = [timing.rows_of(log, _access(run, way, file), rank) for way in ("read", "write")]
+    return timing.computed_again(log, *rows) if all(len(one) for one in rows) else 0.0
+
+
 @_measure("repeated WAY FILE rank=N", "the part of a rank's seconds for bytes that it moved before", "", is_priced=True)
 def _repeated(run: PricedRun, way: str, file: str, rank: int) -> float:
     return timing.repeated(run.run.log, _access(run, way, file), rank, of_bytes=run.prices.is_elsewhere)

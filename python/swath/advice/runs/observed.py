@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -17,8 +19,12 @@ from swath.trace.totals import all_totals
 
 LAYERS = ("swath", "mpi-io", "posix", "stdio")
 """The layers that advice is about, the highest first: of each file, the highest one that moved its bytes."""
+BELOW = ("posix", "stdio")
+"""The layers below Swath."""
 WAITS_SECONDS = 1.0
 """Calls without bytes that take longer on average wait for something else than the store."""
+COLLECTIVE = 0.5
+"""The least part of the calls that ranks make together, for an access to be collective."""
 LOOKED_INTO_MAX = 200
 """The number of accesses whose requests are analysed: those with most seconds."""
 Rows = npt.NDArray[np.intp]
@@ -162,7 +168,7 @@ class Observed:
 
 def observed(log: Log) -> Observed:
     """Return the facts of a run."""
-    totals = all_totals(log)
+    totals = _advised(log, all_totals(log))
     layer_of_file = _layers(log, totals)
     accesses = sorted(_accesses(log, totals, layer_of_file), key=lambda one: (-one.slowest, -one.bytes, one.file))
     of_file = _rows_of_files(log)
@@ -178,6 +184,33 @@ def observed(log: Log) -> Observed:
         {log.files[index]: stripes for index, stripes in log.stripes.items()},
         not any(len(one.rows) for one in accesses),
     )
+
+
+def _advised(log: Log, totals: npt.NDArray[np.void]) -> npt.NDArray[np.void]:
+    """Return the sums without file calls on files that Swath serves: they belong to operations, which have plans."""
+    kinds = [index for index, kind in enumerate(log.kinds) if kind.layer in BELOW]
+    served = _served(log)
+    files = [index for index, name in enumerate(log.files) if _final_name(name) in served]
+    found: npt.NDArray[np.void] = totals[~(np.isin(totals["kind"], kinds) & np.isin(totals["file"], files))]
+    return found
+
+
+def _served(log: Log) -> set[str]:
+    """Return the paths of the files with arrays of Swath. With several ranks, the log names arrays by more than it."""
+    requests = log.requests
+    kinds = [*log.kinds_where("read", "swath"), *log.kinds_where("write", "swath")]
+    found: set[str] = set()
+    for index in np.unique(requests.file[np.isin(requests.kind, kinds)]).tolist():
+        path = log.files[index].partition(" (")[0] if index >= 0 else ""
+        found.update((path, path.rpartition(":")[0]))
+    return found - {""}
+
+
+def _final_name(path: str) -> str:
+    """Return the name of a file that Swath makes when it is complete: until then, it has a hidden one."""
+    folder, name = os.path.split(path)
+    hidden = re.fullmatch(r"\.(.+)\.swath-[0-9a-f]+", name)
+    return path if hidden is None else os.path.join(folder, hidden[1])
 
 
 def _layers(log: Log, totals: npt.NDArray[np.void]) -> dict[int, str]:
@@ -278,6 +311,8 @@ def _look_into(log: Log, one: Accesses, of_file: dict[tuple[str, str, str], Rows
             one.run_bytes = one.bytes / (one.runs * one.ranks)
         return
     one.rows = rows
+    if layer == one.layer and log.requests.collective[rows].mean() >= COLLECTIVE:
+        one.is_collective = True
     one.phases = _phases(log, rows)
     offset, length, rank = (getattr(log.requests, name)[rows] for name in ("offset", "length", "rank"))
     if (offset < 0).any():

@@ -11,6 +11,8 @@ from swath.advice.runs.exact import ArrayOperations, array_operations, seconds_n
 from swath.advice.runs.observed import Accesses, Metadata, Observed
 from swath.advice.runs.pattern import Pattern
 from swath.advice.runs.prices import Prices
+from swath.advice.runs.timing import overlap
+from swath.base.adaptive import PREFETCH, WRITE_BEHIND
 
 Found = TypeVar("Found")
 
@@ -95,6 +97,20 @@ class PricedRun:
         priced = self.planned.get((one.file, one.way))
         return self.prices.seconds(self.now(one)) if priced is None else priced
 
+    def adapts(self, one: Accesses, means: str) -> bool:
+        """Return whether Swath adapts the access by itself, by one of `swath.base.adaptive`."""
+        return means in self.run.log.adaptive.get(one.file, ())
+
+    def is_overlapped(self, one: Accesses) -> bool:
+        """Return whether Swath moves the bytes of an access while the program computes."""
+        return self.adapts(one, PREFETCH if one.way == "read" else WRITE_BEHIND)
+
+    def hidden(self, one: Accesses, rank: int) -> float:
+        """Return the priced seconds of a rank that computing hides already, because Swath overlaps the two."""
+        if not self.prices.is_elsewhere or not self.is_overlapped(one):
+            return 0.0
+        return overlap(self.run.log, one, rank, self.rank_seconds(one)[rank])
+
     @cached_property
     def seconds_in_calls(self) -> float:
         """Return the seconds in calls of the rank with most of them: from the log, or priced."""
@@ -103,7 +119,7 @@ class PricedRun:
         of_rank = [0.0] * self.run.processes
         for one in self.run.accesses:
             for rank, seconds in self.rank_seconds(one).items():
-                of_rank[rank % len(of_rank)] += seconds
+                of_rank[rank % len(of_rank)] += seconds - self.hidden(one, rank)
         return max(of_rank)
 
     @property

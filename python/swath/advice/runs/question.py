@@ -27,6 +27,13 @@ class Question(PricedRun):
 
     left: dict[tuple[str, str], Formula] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        for one in self.run.accesses:  # what is hidden in the run is left out from the beginning
+            rank = max(one.seconds, key=lambda rank: one.seconds[rank], default=-1)
+            if rank >= 0 and self.hidden(one, rank) > 0:
+                hidden = self.measure("hidden", "overlap", one.way, one.file, f"rank={rank}")
+                self.left[one.file, one.way] = (1 - hidden / self.seconds_now(one, rank)).named("left")
+
     def measure(self, name: str, *words: str) -> Value:
         """Return a number of the run, with the command that prints it.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import numpy.typing as npt
 
 from swath.advice.runs.observed import Accesses, Rows
 from swath.trace.log import Log
@@ -45,6 +46,34 @@ def skew(log: Log, one: Accesses) -> float:
     return 0.0 if math.isnan(waits) else waits
 
 
+def computing(log: Log, rows: Rows, *, before: bool) -> npt.NDArray[np.float64]:
+    """Return the seconds without calls of their rank before, or after, each of some requests of one rank."""
+    requests = log.requests
+    everything = np.flatnonzero(requests.rank == requests.rank[rows[0]])
+    everything = everything[np.argsort(requests.began[everything], kind="stable")]
+    began = requests.began[everything]
+    ended = np.maximum.accumulate(requests.ended[everything])
+    gaps = np.maximum(began[1:] - ended[:-1], 0)
+    around = np.concatenate([[0.0], gaps]) if before else np.concatenate([gaps, [0.0]])
+    position = np.zeros(int(everything.max()) + 1, np.intp)
+    position[everything] = np.arange(len(everything))
+    found: npt.NDArray[np.float64] = around[position[rows]]
+    return found
+
+
+def computed_again(log: Log, read: Rows, written: Rows) -> float:
+    """Return the seconds of computing what a rank wrote, as often as it read it.
+
+    Args:
+        log: the log.
+        read: the rank's reads of a file.
+        written: its writes to the file. What comes before the first of them is not only computing.
+    """
+    length = log.requests.length
+    seconds = float(computing(log, written, before=True)[1:].sum())
+    return seconds * float(length[read].sum()) / max(float(length[written[1:]].sum()), 1.0)
+
+
 def overlap(log: Log, one: Accesses, rank: int, priced: float | None = None) -> float:
     """Return the seconds of a rank's calls beside which it could compute: it computes before reads, and after writes.
 
@@ -60,16 +89,8 @@ def overlap(log: Log, one: Accesses, rank: int, priced: float | None = None) -> 
     rows = rows_of(log, one, rank)
     if not len(rows):
         return 0.0
-    everything = np.flatnonzero(requests.rank == rank)
-    everything = everything[np.argsort(requests.began[everything], kind="stable")]
-    began = requests.began[everything]
-    ended = np.maximum.accumulate(requests.ended[everything])
-    gaps = np.maximum(began[1:] - ended[:-1], 0)
-    around = np.concatenate([[0.0], gaps]) if one.way == "read" else np.concatenate([gaps, [0.0]])
-    position = np.zeros(int(everything.max()) + 1, np.intp)
-    position[everything] = np.arange(len(everything))
     calls = requests.seconds[rows] if priced is None else np.full(len(rows), priced / len(rows))
-    beside = around[position[rows]]
+    beside = computing(log, rows, before=one.way == "read")
     joins = beside < JOINED * calls
     first = np.flatnonzero(~(joins if one.way == "read" else np.concatenate([[False], joins[:-1]])))
     if not len(first):

@@ -16,6 +16,7 @@ from swath.array.iteration.grid import Box, Grid, checked_axis, checked_block, s
 from swath.array.iteration.loop import Loop, Steps, checked_depth
 from swath.array.iteration.writer import Writer
 from swath.array.request import Request
+from swath.base.adaptive import PREFETCH, WRITE_BEHIND
 from swath.base.memory_budget import memory_bytes
 from swath.errors import ArgumentError
 from swath.formats.description import StridedLayout
@@ -75,6 +76,7 @@ def blocks(array: Any, block: Any, settings: Settings) -> Loop[tuple[Box, Values
     """Return the loop of `Array.blocks`."""
     asked = checked_depth("prefetch", settings.prefetch)
     array.refuse_closed("blocks")
+    _trace_prefetch(array, asked)
     lengths = checked_block(block, array.shape)
     grid = Grid(array.shape, lengths, axes_in(array, settings.order), rank=array._ranks.rank, ranks=array._ranks.size)
     depth_max = _depth_max(array, math.prod(lengths), settings)
@@ -141,6 +143,7 @@ def iterate(array: Any, distribution: Distribution | None, axis: int, settings: 
         together=together,
     )
     loop = Loop(steps, depth_max, None if asked is None else min(asked, depth_max))
+    _trace_prefetch(array, asked)
     if together is not None:
         array._stored.shared_loops.add(loop)
         if asked is None and not array._core.ranks_allow_background:
@@ -160,6 +163,8 @@ def writer(array: Any, behind: Any, memory: Any) -> Writer:
         budget, asked = ranks.run_collectively(f"writer of {array.path} behind={behind!r} memory={memory!r}", prepare)
         together = SharedLoop(array) if ranks.size > 1 else None
     made = Writer(array, budget, asked, _totals(array), together)
+    if asked != 0:
+        array._stored.trace_adaptive(WRITE_BEHIND)
     if together is not None:
         array._stored.shared_loops.add(made)
         if not array._core.ranks_allow_background:  # a rank that waits for memory would wait for ranks that do not
@@ -179,6 +184,11 @@ def axes_in(array: Any, order: str) -> tuple[int, ...]:
     if order not in ("C", "F"):
         raise ArgumentError(f'blocks: order: expected "C", "F" or "fast", not {order!r}')
     return ascending if order == "C" else ascending[::-1]
+
+
+def _trace_prefetch(array: Any, asked: int | None) -> None:
+    if asked != 0:
+        array._stored.trace_adaptive(PREFETCH)
 
 
 def _share(array: Any, distribution: Distribution, rest: Shape) -> Shape:

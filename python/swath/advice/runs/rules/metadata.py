@@ -25,6 +25,8 @@ HALF = 0.5
 
 def findings(question: Question) -> Iterator[Finding]:
     """Yield one open or one sync for many, and fewer calls where they were only counted together."""
+    if question.prices.is_elsewhere:
+        return  # the seconds of these calls are those of the log's store, and the run there has none of them
     for one in question.run.metadata:
         for name in ("open", "sync"):
             calls = one.calls.get(name, 0)

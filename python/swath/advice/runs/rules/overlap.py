@@ -22,7 +22,7 @@ IN_ORDER = 0.8
 def findings(question: Question) -> Iterator[Finding]:
     """Yield reads ahead and writes behind, where the rank with most seconds computes between its calls."""
     for one in worth_a_look(question):
-        if one.calls < CALLS_MIN or not len(one.rows):
+        if one.calls < CALLS_MIN or not len(one.rows) or question.is_overlapped(one):
             continue
         rank = max(one.seconds, key=lambda rank: one.seconds[rank])
         reads = one.way == "read"

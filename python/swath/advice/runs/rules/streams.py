@@ -20,7 +20,12 @@ LARGE_REQUEST = 64 << 10
 
 
 def _has_streams(one: Accesses) -> bool:
-    """Return whether ranks transfer more than one burst: less gets one token, and does not wait (docs/streams.md)."""
+    """Return whether ranks transfer more than one burst: less gets one token, and does not wait (docs/streams.md).
+
+    The plan of a collective operation of Swath decides how many ranks transfer.
+    """
+    if one.layer == "swath" and one.is_collective:
+        return False
     of_a_phase = one.bytes / max(1, one.ranks) / max(1, one.phases)
     return one.request_bytes >= LARGE_REQUEST and of_a_phase >= BURST_BYTES
 
