@@ -63,6 +63,7 @@ def test_calls_below_mpi_io_tell_the_number(disk: Prices) -> None:
     assert one.proposal.condition == "3 of 4 ranks write for all; 1 would cost less"
     assert one.proposal.change is None  # the MPI library's exchange is not in the log
     assert about_aggregators(of_mpi_io((2,)), disk) == []
+    assert about_aggregators(of_mpi_io((0, 1, 2, 3)), disk) == []  # each may move its own bytes
     assert about_aggregators(of_mpi_io(()), disk) == []
 
 

@@ -19,8 +19,9 @@ SHARED: dict[str, Any] = {
     "servers.count": 1,
     "servers.disks_per_server": 1,
     "stripe.count": 1,
+    "servers.cache_bytes": 0,
 }
-"""What our machine has, too: SMPI's file is on one disk of one host."""
+"""What our machine has, too: SMPI's file is on one disk of one host, without a page cache."""
 NOT_EXPRESSED: dict[str, Any] = {
     "servers.request_overhead": 0.0,
     "servers.locks": False,

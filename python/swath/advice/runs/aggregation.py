@@ -31,12 +31,20 @@ def _asked(log: Log, one: Accesses) -> int:
 
 
 def _below(log: Log, one: Accesses) -> int:
-    """Return how many ranks make the calls on the file system that the MPI library makes for collective calls."""
+    """Return how many ranks make the calls on the file system that the MPI library makes for collective calls.
+
+    If all of them do, they may be aggregators, or each moves its own bytes, as the library does where these lie apart.
+    The log does not tell which, so the result is 0.
+    """
     kinds, file = log.kinds_where(one.way, "posix"), log.files.index(one.file)
     requests = log.requests
     rows = np.isin(requests.kind, kinds) & (requests.file == file) & (requests.length > 0)
     if rows.any():
-        return len(np.unique(requests.rank[rows]))
+        return _some(len(np.unique(requests.rank[rows])), one)
     totals = all_totals(log)
     of = totals[np.isin(totals["kind"], kinds) & (totals["file"] == file) & (totals["calls"] > 0)]
-    return 0 if (of["rank"] < 0).any() else len(np.unique(of["rank"]))
+    return 0 if (of["rank"] < 0).any() else _some(len(np.unique(of["rank"])), one)
+
+
+def _some(ranks: int, one: Accesses) -> int:
+    return ranks if ranks < one.ranks else 0
