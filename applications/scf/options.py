@@ -6,7 +6,7 @@ import argparse
 import re
 from collections.abc import Sequence
 
-MODES = ("stored", "prefetched", "recomputed", "balanced")
+MODES = ("records", "stored", "prefetched", "recomputed", "balanced")
 UNITS = {"": 0, "k": 10, "m": 20, "g": 30}
 
 

@@ -10,40 +10,49 @@
 
 using swath::posix_trace::Untraced;
 
-SWATH_EXPORT int execve(const char* path, char* const words[], char* const environment[]) noexcept {
+namespace {
+
+// These end before the program does: a child of vfork has the memory of its parent, whose thread would stay untraced.
+void flush() {
   const Untraced untraced;
   swath::trace::flush();
+}
+
+void stop() {
+  const Untraced untraced;
+  swath::trace::stop();
+}
+
+}  // namespace
+
+SWATH_EXPORT int execve(const char* path, char* const words[], char* const environment[]) noexcept {
+  flush();
   return SWATH_REAL(execve)(path, words, environment);
 }
 
 SWATH_EXPORT int execv(const char* path, char* const words[]) noexcept {
-  const Untraced untraced;
-  swath::trace::flush();
+  flush();
   return SWATH_REAL(execv)(path, words);
 }
 
 SWATH_EXPORT int execvp(const char* file, char* const words[]) noexcept {
-  const Untraced untraced;
-  swath::trace::flush();
+  flush();
   return SWATH_REAL(execvp)(file, words);
 }
 
 SWATH_EXPORT int execvpe(const char* file, char* const words[], char* const environment[]) noexcept {
-  const Untraced untraced;
-  swath::trace::flush();
+  flush();
   return SWATH_REAL(execvpe)(file, words, environment);
 }
 
 SWATH_EXPORT void _exit(int status) {
-  const Untraced untraced;
-  swath::trace::stop();
+  stop();
   SWATH_REAL(_exit)(status);
   __builtin_unreachable();
 }
 
 SWATH_EXPORT void _Exit(int status) noexcept {
-  const Untraced untraced;
-  swath::trace::stop();
+  stop();
   SWATH_REAL(_Exit)(status);
   __builtin_unreachable();
 }

@@ -37,6 +37,7 @@ LAYOUT = "another layout: "
 PREFETCH = "prefetch: read the next part while the program computes"
 WRITE_BEHIND = "write behind, while the program computes"
 BALANCED = "balanced I/O: compute some of the data again while the others are read"
+LARGE_CALLS = "one large call instead of many small ones"
 ONE_CORE = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 FFT = """
 import sys, numpy as np, swath
@@ -116,7 +117,8 @@ def test_a_transform_needs_another_layout(tmp_path: Path, variant: str, first: s
 @pytest.mark.parametrize(
     ("integrals", "store", "first"),
     [
-        ("stored", RAID, PREFETCH),  # SCF 1.1 as found
+        ("records", RAID, LARGE_CALLS),  # SCF 1.1 as found
+        ("stored", RAID, PREFETCH),  # the same with an efficient interface
         ("prefetched", SCSI, BALANCED),  # SCF 3.0 as found, with all integrals on disk
         ("balanced", SCSI, ""),
     ],

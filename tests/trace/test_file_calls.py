@@ -124,6 +124,28 @@ def test_what_was_traced_before_exec_is_in_the_trace(tmp_path: Path, program: Pa
     assert [as_call(event) for event in after.events] == CALLS
 
 
+SPAWNING = """
+import subprocess, sys
+subprocess.run([sys.executable, "-c", "open('child', 'wb').write(b'12')"], check=True)
+try:
+    subprocess.run(["/none/such"])
+except FileNotFoundError:
+    pass
+with open("after", "wb", buffering=0) as file:
+    file.write(b"123")
+"""
+
+
+def test_a_program_that_starts_others_is_traced_after_that(tmp_path: Path) -> None:
+    """Python starts processes by vfork: until the child has another program, it has the memory of its parent."""
+    program = tmp_path / "program.py"
+    program.write_text(SPAWNING)
+    ended = run_traced(tmp_path, sys.executable, program)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    written = [as_call(event)[1:] for trace in traces_of(tmp_path) for event in trace.events if event.name == "write"]
+    assert sorted(written) == [("after", 0, 3), ("child", 0, 2)]
+
+
 def test_a_killed_program_leaves_its_calls(tmp_path: Path, program: Path) -> None:
     assert run_traced(tmp_path, program, "killed").returncode < 0
     (trace,) = traces_of(tmp_path)

@@ -21,7 +21,7 @@ SHARES = ("0", "0.25", "0.5", "0.75", "1", "auto", "300KiB")
 
 def sources() -> list[list[str]]:
     """Return the arguments of the program for each source."""
-    found = [["--integrals", mode] for mode in ("stored", "prefetched", "recomputed")]
+    found = [["--integrals", mode] for mode in ("records", "stored", "prefetched", "recomputed")]
     found += [["--integrals", "balanced", "--disk", share] for share in SHARES]
     return [*found, ["--integrals", "balanced", "--disk", "0.5", "--memory", "64KiB"]]
 
