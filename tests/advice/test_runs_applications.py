@@ -1,17 +1,19 @@
 """Real programs, traced: as the paper found them, their first advice is the paper's; optimised, they have none.
 
 The paper is Kandaswamy et al. 2002 (IEEE TPDS 13(12)), table 8; of FLASH, IPARS and NASA7's kernels, measurements say
-what helps. Prices are those of modelled disks, so that only the seconds of computing depend on the machine.
+what helps. Prices are those of modelled disks, so that only the seconds of computing depend on the machine. If these
+are unusual, because it compiles the modules of Python that the program imports, or is busy, the program runs again.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import os
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -47,6 +49,25 @@ with swath.create("source.npy", shape, "c8", order="F") as a:
 swath.fft2("source.npy", "target.npy", memory="2MiB", **between[sys.argv[1]])
 """
 
+ATTEMPTS = 3
+
+
+def run_again_if_unusual(test: Callable[..., None]) -> Callable[..., None]:
+    """Make a test pass if one of `ATTEMPTS` runs of its program, each in a folder of its own, has the advice."""
+
+    @functools.wraps(test)
+    def attempts(tmp_path: Path, **given: object) -> None:
+        for number in range(ATTEMPTS):
+            (folder := tmp_path / f"attempt-{number}").mkdir()
+            try:
+                return test(folder, **given)
+            except AssertionError:
+                if number == ATTEMPTS - 1:
+                    raise
+        return None
+
+    return attempts
+
 
 def first_advice(
     command: Sequence[object], folder: Path, env: dict[str, str], store: str = SCSI, *, status: int = 0
@@ -77,22 +98,26 @@ def of_python(program: Path, folder: Path, *arguments: object, store: str = SCSI
 @pytest.mark.parametrize(
     ("mode", "first"), [("simple", COLLECTIVE), ("fortran", COLLECTIVE), ("epio", ""), ("full", ""), ("swath", "")]
 )
+@run_again_if_unusual
 def test_btio_is_to_be_collective(tmp_path: Path, mode: str, first: str) -> None:
     assert of_built("btio", tmp_path, mode=mode, file="btio.dat", **{"class": "S"}, steps=10) == first
 
 
 @pytest.mark.parametrize(("variant", "first"), [("found", BY_ALL_RANKS), ("mpi", ""), ("optimised", "")])
+@run_again_if_unusual
 def test_ast_is_to_be_collective(tmp_path: Path, variant: str, first: str) -> None:
     sizes = {"problem": "explosion", "nx": 64, "ny": 64, "dumps": 3}
     assert of_built("ast", tmp_path, variant=variant, file="ast.dat", **sizes) == first
 
 
 @pytest.mark.parametrize(("way", "first"), [("found", COLLECTIVE), ("mpi", ""), ("swath", "")])
+@run_again_if_unusual
 def test_flash_is_to_be_collective(tmp_path: Path, way: str, first: str) -> None:
     assert of_built("flash", tmp_path, way=way, blocks=40, file="flash") == first
 
 
 @pytest.mark.parametrize(("variant", "first"), [("found", COLLECTIVE), ("mpi", ""), ("optimised", "")])
+@run_again_if_unusual
 def test_records_of_a_reservoir_are_to_be_collective(tmp_path: Path, variant: str, first: str) -> None:
     needs_mpi()
     sizes = ["--cells", 16, 32, 32, "--records", 6]
@@ -105,6 +130,7 @@ def test_records_of_a_reservoir_are_to_be_collective(tmp_path: Path, variant: st
 
 @pytest.mark.parametrize("side", [512, 1024])
 @pytest.mark.parametrize(("variant", "first"), [("found", LAYOUT), ("optimised", "")])
+@run_again_if_unusual
 def test_a_transform_needs_another_layout(tmp_path: Path, variant: str, first: str, side: int) -> None:
     pytest.importorskip("scipy")
     program = tmp_path / "fft.py"
@@ -123,6 +149,7 @@ def test_a_transform_needs_another_layout(tmp_path: Path, variant: str, first: s
         ("balanced", SCSI, ""),
     ],
 )
+@run_again_if_unusual
 def test_integrals_are_to_be_read_ahead_and_then_balanced(
     tmp_path: Path, integrals: str, store: str, first: str
 ) -> None:
@@ -146,14 +173,12 @@ def test_integrals_are_to_be_read_ahead_and_then_balanced(
         ("vpenta", [LAYOUT]),
     ],
 )
+@run_again_if_unusual
 def test_kernels_need_another_layout(tmp_path: Path, kernel: str, found: list[str]) -> None:
     program = APPLICATIONS / "nasa7" / "nasa7.py"
     given = ["--kernel", kernel, "--size", 256, "--panel", 32, "--folder", tmp_path]
     for variant in ("found", "optimised"):
         (folder := tmp_path / variant).mkdir()
         first = of_python(program, folder, *given, "--variant", variant)
-        assert (
-            (first == "")
-            if variant == "optimised"
-            else any(first[: len(LAYOUT)] == one[: len(LAYOUT)] for one in found)
-        )
+        allowed = [""] if variant == "optimised" else found
+        assert first[: len(LAYOUT)] in [one[: len(LAYOUT)] for one in allowed], (variant, first)
