@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
 #endif
 
 #include <algorithm>
@@ -112,6 +113,7 @@ void Fibers::poll() {
 void Fibers::enter() {
   Fibers& all = *entering;
   const int me = all.running_;
+  all.arrived(nullptr);
   try {
     if (!all.failure_) (*all.body_)(me);
   } catch (...) {
@@ -160,7 +162,33 @@ void Fibers::switch_to(int fiber) {
   static_assert(sizeof(Exceptions) <= 16);
   std::memcpy(&from.exceptions, exceptions, sizeof(Exceptions));
   std::memcpy(exceptions, &to.exceptions, sizeof(Exceptions));
+  void* const marks = leaving(from, to);
   swapcontext(&from.context, &to.context);
+  arrived(marks);
+}
+
+// AddressSanitizer has to know the stack on which the program goes on: before an exception it clears its marks there.
+void* Fibers::leaving([[maybe_unused]] const Fiber& from, [[maybe_unused]] const Fiber& to) {
+  void* marks = nullptr;
+#if defined(__SANITIZE_ADDRESS__)
+  comes_from_caller_ = &from == &main_;
+  const stack_t& stack = to.context.uc_stack;
+  const bool is_caller = &to == &main_;
+  __sanitizer_start_switch_fiber(from.is_done ? nullptr : &marks, is_caller ? caller_stack_ : stack.ss_sp,
+                                 is_caller ? caller_stack_bytes_ : stack.ss_size);
+#endif
+  return marks;
+}
+
+void Fibers::arrived([[maybe_unused]] void* marks) {
+#if defined(__SANITIZE_ADDRESS__)
+  const void* left = nullptr;
+  size_t left_bytes = 0;
+  __sanitizer_finish_switch_fiber(marks, &left, &left_bytes);
+  if (!comes_from_caller_) return;
+  caller_stack_ = left;
+  caller_stack_bytes_ = left_bytes;
+#endif
 }
 
 void Fibers::let_earlier_run() {

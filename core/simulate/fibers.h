@@ -92,6 +92,9 @@ class Fibers {
   // Runs the first ready fiber, and the events before it; returns to run() if none is left.
   void run_next();
   void switch_to(int fiber);
+  // Tell AddressSanitizer of a switch, where it is compiled in: before it, and after it with what the former returned.
+  void* leaving(const Fiber& from, const Fiber& to);
+  void arrived(void* marks);
   Error stuck() const;
   // Each fiber goes on once more, throws the error when it would wait, and ends.
   void fail_all(const Error& error);
@@ -106,6 +109,9 @@ class Fibers {
   std::vector<size_t> free_events_;  // indices
   const std::function<void(int)>* body_ = nullptr;
   Fiber main_;
+  const void* caller_stack_ = nullptr;  // of run(), for AddressSanitizer
+  size_t caller_stack_bytes_ = 0;
+  bool comes_from_caller_ = false;
   int running_ = -1;
   int64_t next_event_ = 0;
   int64_t switches_ = 0;
