@@ -240,49 +240,9 @@ def _way_mean_bytes(run: PricedRun, way: str) -> float:
     return float(bytes_of_ranks(run.run, independent(run.run, way)).mean())
 
 
-@_measure("bytes WAY FILE", "bytes of the reads, or writes, of a file", "bytes")
-def _bytes(run: PricedRun, way: str, file: str) -> float:
-    return _access(run, way, file).bytes
-
-
 @_measure("ranks CALL FILE", "ranks that make these calls", "ranks")
 def _ranks(run: PricedRun, call: str, file: str) -> float:
     return _access(run, call, file).ranks if call in ("read", "write") else _metadata(run, call, file).ranks
-
-
-@_measure("regions WAY FILE", "contiguous regions of the file that a rank moves, on average", "regions")
-def _regions(run: PricedRun, way: str, file: str) -> float:
-    return _access(run, way, file).space_runs
-
-
-@_measure("runs WAY FILE", "runs of a rank's calls that follow each other in the file, on average", "runs")
-def _runs(run: PricedRun, way: str, file: str) -> float:
-    return _access(run, way, file).runs
-
-
-@_measure("run-bytes WAY FILE", "bytes of a run of calls that follow each other in the file, on average", "bytes")
-def _run_bytes(run: PricedRun, way: str, file: str) -> float:
-    return _access(run, way, file).run_bytes
-
-
-@_measure("gap WAY FILE", "bytes between neighbouring regions that nobody moves, on average", "bytes")
-def _gap(run: PricedRun, way: str, file: str) -> float:
-    return _access(run, way, file).gap
-
-
-@_measure("passes WAY FILE", "how often a rank moves each byte, on average", "times")
-def _passes(run: PricedRun, way: str, file: str) -> float:
-    return _access(run, way, file).passes
-
-
-@_measure("phases WAY FILE", "times with these calls that are separated by times without", "phases")
-def _phases(run: PricedRun, way: str, file: str) -> float:
-    return _access(run, way, file).phases
-
-
-@_measure("distinct WAY FILE", "different bytes of the file that are moved", "bytes")
-def _distinct(run: PricedRun, way: str, file: str) -> float:
-    return _access(run, way, file).distinct
 
 
 @_measure("rank-bytes WAY FILE", "different bytes that a rank moves, the mean of the ranks", "bytes")
@@ -291,9 +251,26 @@ def _rank_distinct(run: PricedRun, way: str, file: str) -> float:
     return one.rank_distinct / one.ranks
 
 
-@_measure("span WAY FILE", "bytes from the first to the last byte that is moved", "bytes")
-def _span(run: PricedRun, way: str, file: str) -> float:
-    return _access(run, way, file).span
+OF_AN_ACCESS = (
+    ("bytes", "bytes of the reads, or writes, of a file", "bytes", "bytes"),
+    ("regions", "contiguous regions of the file that a rank moves, on average", "regions", "space_runs"),
+    ("runs", "runs of a rank's calls that follow each other in the file, on average", "runs", "runs"),
+    ("run-bytes", "bytes of a run of calls that follow each other in the file, on average", "bytes", "run_bytes"),
+    ("gap", "bytes between neighbouring regions that nobody moves, on average", "bytes", "gap"),
+    ("passes", "how often a rank moves each byte, on average", "times", "passes"),
+    ("phases", "times with these calls that are separated by times without", "phases", "phases"),
+    ("distinct", "different bytes of the file that are moved", "bytes", "distinct"),
+    ("span", "bytes from the first to the last byte that is moved", "bytes", "span"),
+)
+"""Measures that are an attribute of an access: first word, meaning, unit, attribute."""
+
+
+def _attribute(name: str) -> Callable[..., float]:
+    return lambda run, way, file: float(getattr(_access(run, way, file), name))
+
+
+for _word, _meaning, _unit, _name in OF_AN_ACCESS:
+    _measure(f"{_word} WAY FILE", _meaning, _unit)(_attribute(_name))
 
 
 @_measure("skew WAY FILE", "seconds that a rank would wait for the last one, the mean of the ranks, in all phases")
