@@ -84,6 +84,11 @@ class Accesses:
         return max(self.seconds.values(), default=0.0)
 
     @property
+    def slowest_rank(self) -> int:
+        """Return the rank that spent most; -1 if none spent any."""
+        return max(self.seconds, key=lambda rank: self.seconds[rank], default=-1)
+
+    @property
     def request_bytes(self) -> float:
         """Return the mean size of a call."""
         return self.bytes / self.calls if self.calls else 0.0

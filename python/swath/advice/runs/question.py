@@ -29,7 +29,7 @@ class Question(PricedRun):
 
     def __post_init__(self) -> None:
         for one in self.run.accesses:  # what is hidden in the run is left out from the beginning
-            rank = max(one.seconds, key=lambda rank: one.seconds[rank], default=-1)
+            rank = one.slowest_rank
             if rank >= 0 and self.hidden(one, rank) > 0:
                 hidden = self.measure("hidden", "overlap", one.way, one.file, f"rank={rank}")
                 self.left[one.file, one.way] = (1 - hidden / self.seconds_now(one, rank)).named("left")

@@ -46,7 +46,7 @@ def _is_strided(question: Question, one: Accesses) -> bool:
     requests = question.run.log.requests
     if len(one.rows) < CALLS_MIN or not one.run_bytes > 0 or one.request_bytes >= SMALL_RUN:
         return False
-    slowest = max(one.seconds, key=lambda rank: one.seconds[rank])
+    slowest = one.slowest_rank
     rows = one.rows[requests.rank[one.rows] == slowest]
     if len(rows) < CALLS_MIN or (requests.offset[rows] < 0).any():
         return False

@@ -24,7 +24,7 @@ def findings(question: Question) -> Iterator[Finding]:
     for one in worth_a_look(question):
         if one.calls < CALLS_MIN or not len(one.rows) or question.is_overlapped(one):
             continue
-        rank = max(one.seconds, key=lambda rank: one.seconds[rank])
+        rank = one.slowest_rank
         reads = one.way == "read"
         if len(rows_of(question.run.log, one, rank)) < CALLS_MIN or (reads and not _is_in_order(question, one, rank)):
             continue

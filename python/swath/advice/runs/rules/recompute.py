@@ -34,7 +34,7 @@ def findings(question: Question) -> Iterator[Finding]:
         if written is None or question.adapts(one, RECOMPUTE):
             continue
         log = question.run.log
-        rank = max(one.seconds, key=lambda rank: one.seconds[rank])
+        rank = one.slowest_rank
         reads, writes = (rows_of(log, access, rank) for access in (one, written))
         if len(writes) < WRITES_MIN or not len(reads) or not _is_computed(question, writes, reads):
             continue

@@ -47,7 +47,7 @@ def findings(question: Question) -> Iterator[Finding]:
 def _estimate(question: Question, one: Accesses) -> Estimate:
     """Return the estimate: reads of bytes that were read before become copies in memory."""
     seconds, uncertainty = question.seconds(one), question.uncertainty
-    rank = max(one.seconds, key=lambda rank: one.seconds[rank])
+    rank = one.slowest_rank
     again = seconds.slowest * question.measure("repeated", "repeated", one.way, one.file, f"rank={rank}")
     copy = question.price("price_of_copy", copy_words(one.bytes / one.ranks * (1 - 1 / one.passes)))
     likely = greatest(again - copy, 0)
