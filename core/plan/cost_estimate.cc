@@ -7,13 +7,12 @@
 #include "base/write_behind.h"
 #include "plan/file_domains.h"
 #include "plan/object_counts.h"
+#include "plan/rank_share.h"
 #include "rados_class/object_request.h"
 
 namespace swath {
 namespace {
 
-constexpr double kPageBytes = 4096;
-constexpr double kLineBytes = 64;
 constexpr double kBehindBytesMin = static_cast<double>(kWriteBehindBytesMin);
 constexpr double kWindowBytes = 512 * 1024;     // of which the processor's cache holds what the kernel copies
 constexpr double kCoreCacheBytesMax = 4 << 20;  // no core has a larger cache of its own
@@ -66,61 +65,6 @@ WindowSample sample_windows(const Access& access, int64_t begin, int64_t end, in
   return sample;
 }
 
-struct Share {
-  double bytes = 0;
-  double runs = 0;
-  double span = 0;
-  double run_bytes = 1;     // on average
-  double memory_block = 1;  // contiguous in memory
-  double memory_span = 0;   // of memory, from the first byte to the last
-  bool page_aligned = false;
-};
-
-Share share_of(const Request& request, const Access& access) {
-  Share share;
-  if (access.empty()) return share;
-  share.bytes = as_double(access.bytes());
-  share.runs = as_double(std::max<int64_t>(access.runs(), 1));
-  const int64_t begin = *access.next_start(0);
-  share.span = as_double(*access.last_end(INT64_MAX) - begin);
-  const int64_t page = static_cast<int64_t>(kPageBytes);
-  share.page_aligned = begin % page == 0 && access.bytes() / access.runs() % page == 0;
-  share.run_bytes = share.bytes / share.runs;
-  share.memory_block = as_double(request.memory_block_bytes);
-  share.memory_span = std::max(share.bytes, as_double(request.memory_span_bytes));
-  if (request.memory_block_bytes == 0) {
-    share.memory_block = share.bytes;
-    access.visit_all([&](const Slice& slice) {
-      share.memory_block = std::min(share.memory_block, as_double(slice.regions.memory_block_bytes()));
-    });
-  }
-  return share;
-}
-
-// Pages that are written in part, each counted once where runs share it.
-double partial_pages(const Share& share) {
-  if (share.page_aligned) return 0;
-  if (share.run_bytes >= 2 * kPageBytes) return 2 * share.runs;  // the first and the last of each run
-  return std::min(2 * share.runs, share.span / kPageBytes + 1);
-}
-
-// The pages that all ranks touch by so many runs a rank, in bytes.
-double dirty_bytes(const Share& share, double ranks, double span_together) {
-  const double around = share.page_aligned ? 0 : kPageBytes;
-  return std::min(ranks * share.runs * (share.run_bytes + around), span_together);
-}
-
-// Cache lines that are used in part, beyond those that the bytes would fill.
-//
-// Example: blocks of 8 bytes, 136 from one to the next: each has a line of its own, and would fill an eighth of one.
-double partial_lines(const Share& share) {
-  const double blocks = share.bytes / share.memory_block;
-  if (blocks <= 1) return 0;
-  const double distance = share.memory_span / blocks;
-  const double touched = std::min(distance, share.memory_block + kLineBytes - 8);  // elements lie at multiples of 8
-  return std::max(0.0, blocks * (touched - share.memory_block) / kLineBytes);
-}
-
 // Bytes between so many neighbouring requests, on average.
 double gap_between(double span, double bytes, double requests) {
   return std::max(0.0, span - bytes) / std::max(requests - 1, 1.0);
@@ -136,7 +80,7 @@ void add_transfer(Work& work, const Request& request, double requests, double by
   }
 }
 
-Work direct_work(const Request& request, const Share& share) {
+Work direct_work(const Request& request, const RankShare& share) {
   Work work;
   const bool dense = share.memory_block >= share.run_bytes;
   const double most = as_double(dense ? request.tuning.request_bytes_max : request.tuning.bounce_bytes);
@@ -154,7 +98,7 @@ Work direct_work(const Request& request, const Share& share) {
   return work;
 }
 
-Work list_work(const Request& request, const Share& share) {
+Work list_work(const Request& request, const RankShare& share) {
   Work work = direct_work(request, share);
   work.copied_bytes = 0;
   work.straight_bytes = share.bytes;
@@ -178,7 +122,7 @@ void set_mapped(Work& work, const Request& request, const WindowSample& sample) 
   work.mapped_pages = std::min(sample.bytes / kPageBytes, sample.runs * kPagesMappedTogether);
 }
 
-Work sieve_work(const Request& request, const Access& access, const Share& share) {
+Work sieve_work(const Request& request, const Access& access, const RankShare& share) {
   Work work;
   const WindowSample sample = sample_windows(access, 0, INT64_MAX, request.tuning.sieve_bytes);
   work.copied_bytes = share.bytes;
@@ -213,7 +157,7 @@ Method inner_of(const Request& request, const Access& together, const WindowSamp
 }
 
 // The aggregator with the first domain, which is as large as any.
-Work two_phase_work(const Request& request, const Access& together, const Share& share, bool staged) {
+Work two_phase_work(const Request& request, const Access& together, const RankShare& share, bool staged) {
   Work work;
   const auto domains = FileDomains(together, request.decomposition.ranks(), request.tuning);
   if (domains.empty()) return work;
@@ -311,7 +255,7 @@ void add_described(Work& work, const ObjectRuns& runs, double times) {
 
 // Operations, ranges and regions of one rank, and how often it waits for them. Windows are transferred one after the
 // other, each by its objects.
-void add_object_work(Work& work, const Request& request, Method method, const Share& share) {
+void add_object_work(Work& work, const Request& request, Method method, const RankShare& share) {
   const StripeLayout stripes = stripes_of(*request.capabilities.stripes);
   const double ranges_max = as_double(request.capabilities.ranges_max(request.direction));
   const ObjectRuns all{stripes, ranges_max, share.span, share.runs, share.bytes};
@@ -386,7 +330,14 @@ double gap_of(const Medium& medium, Direction direction, const Work& work) {
   if (!work.jumps) return 0;
   const double near = medium.gap_seconds(direction, work.gap);
   if (!work.alternates) return near;
-  return (near + (direction == Direction::kRead ? medium.read_jump : medium.write_jump)) / 2;
+  return (near + medium.jump_seconds(direction)) / 2;
+}
+
+// The same in the page cache, which prices gaps if it stands for a disk.
+double cached_gap_of(const Medium& cache, Direction direction, const Work& work, double requests) {
+  if (cache.prices_gaps(direction)) return gap_of(cache, direction, work);
+  const bool in_batches = work.batched && direction == Direction::kRead;
+  return (in_batches ? cache.read_jump_batched : cache.jump_seconds(direction)) * jump_part(work, requests);
 }
 
 // How much of the memory that ranks share an operation uses, from 0, where its core's cache holds all, to 1.
@@ -404,9 +355,7 @@ double slowdown_of(const Curve& in_memory, double ranks, double memory_part, dou
 // Reading what the page cache has.
 double cached_read_seconds(const Profile& profile, const Work& work, double turns) {
   const Medium& cache = profile.cache;
-  const double jump = cache.prices_gaps(Direction::kRead) ? gap_of(cache, Direction::kRead, work)
-                                                          : (work.batched ? cache.read_jump_batched : cache.read_jump) *
-                                                                jump_part(work, work.read_requests);
+  const double jump = cached_gap_of(cache, Direction::kRead, work, work.read_requests);
   return cached_requests_at(cache.read, work.read_requests, work.read_bytes, jump) *
          slowdown_of(cache.read_slowdown, work.transfers_at_once, memory_part(profile, work), turns);
 }
@@ -445,8 +394,7 @@ double device_read_seconds(const Profile& profile, const Work& work, bool store_
 
 // Writing is in turns whatever the memory: the kernel lets one at a time write to a file.
 double write_seconds(const Medium& cache, const Work& work, double turns) {
-  const double jump = cache.prices_gaps(Direction::kWrite) ? gap_of(cache, Direction::kWrite, work)
-                                                           : cache.write_jump * jump_part(work, work.write_requests);
+  const double jump = cached_gap_of(cache, Direction::kWrite, work, work.write_requests);
   return cached_requests_at(cache.write, work.write_requests, work.written_bytes, jump) *
          slowdown_of(cache.write_slowdown, work.transfers_at_once, 1, turns);
 }
@@ -471,7 +419,7 @@ double agreements(bool reading, Method method) { return reading && method != Met
 
 Work work_of(const Request& request, Method method, const Access& together, const Access& busiest, bool staged) {
   if (busiest.empty()) return {};
-  const Share share = share_of(request, busiest);
+  const RankShare share = share_of(request, busiest);
   Work work;
   switch (method) {
     case Method::kDirect:

@@ -129,9 +129,8 @@ double Curve::times_x_at(double x) const {
 }
 
 double Medium::gap_seconds(Direction direction, double gap_bytes) const {
-  const bool reads = direction == Direction::kRead;
-  const Curve& curve = reads ? read_gap : write_gap;
-  const double jump = reads ? read_jump : write_jump;
+  const Curve& curve = direction == Direction::kRead ? read_gap : write_gap;
+  const double jump = jump_seconds(direction);
   if (curve.empty() || gap_bytes >= curve.points().back().x) return jump;
   return std::min(curve.at(gap_bytes), jump);
 }

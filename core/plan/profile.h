@@ -62,6 +62,7 @@ struct Medium {
   bool prices_gaps(Direction direction) const {
     return !(direction == Direction::kRead ? read_gap : write_gap).empty();
   }
+  double jump_seconds(Direction direction) const { return direction == Direction::kRead ? read_jump : write_jump; }
   // Seconds more of a request that starts `gap_bytes` behind the end of the last one.
   double gap_seconds(Direction direction, double gap_bytes) const;
 };
