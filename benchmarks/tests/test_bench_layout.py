@@ -24,7 +24,7 @@ def test_advice_is_set_beside_at_least_ten_measured_layouts_and_nothing_is_left(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     folder = tmp_path / "files"
     folder.mkdir()
-    result = measured("layout", layout.Options(bytes=1 << 19, disks=("p690-scsi",), mixes=1), str(folder))
+    result = measured("layout", layout.Options(bytes=1 << 20, disks=("p690-scsi",), mixes=1), str(folder))
     (cell,) = result["cells"]
     assert len(cell["measured"]) >= 10
     assert all(one["seconds"] > 0 for one in cell["measured"])

@@ -38,7 +38,14 @@ struct Prepared {
   size_t first_result = 0;           // of its repetitions
 };
 
-// The same with the share of one rank only, as a program gives it.
+int64_t local_bytes(const Decomposition& decomposition, int rank, int64_t element_bytes) {
+  if (decomposition.is_views()) return decomposition.view(rank).bytes();
+  int64_t bytes = 0;
+  for (const Part& part : decomposition.parts(rank, element_bytes)) bytes += part.count() * element_bytes;
+  return bytes;
+}
+
+// A decomposition with the share of one rank only, as a program gives it.
 Decomposition own_share(const Decomposition& all, int rank, const Shape& shape) {
   if (all.is_views()) return Decomposition::own_view(all.view(rank), rank, all.ranks(), shape, all.allows_overlap());
   return Decomposition::own_boxes(all.boxes_of_rank()[static_cast<size_t>(rank)], rank, all.ranks(), shape);
@@ -164,16 +171,17 @@ class Runner {
     const RankUse before = world_.use(rank);
     result.began = std::min(result.began, fibers.now());
     fibers.spend(world_.machine().software.call_overhead * world_.storage().noise());
-    const int place = given.place_of(rank);
-    LocalMemory memory = packed_memory(given.access.decomposition, place, given.element_bytes, world_.placeholder(0));
+    const int own_rank = given.operation_rank(rank);
+    LocalMemory memory =
+        packed_memory(given.access.decomposition, own_rank, given.element_bytes, world_.placeholder(0));
     if (memory_of_) memory_of_(number, rank, memory);
     const bool is_shared = prepared.operation.size() == 1;
-    const size_t planned = is_shared ? 0 : static_cast<size_t>(place);
+    const size_t planned = is_shared ? 0 : static_cast<size_t>(own_rank);
     const Execution done =
         given.target ? redistributed(given, memory, array.comm()) : array.execute(prepared.operation[planned], memory);
     if (given.sync && world_.storage().has_caches()) synchronise(prepared, arrays, rank);
     world_.count_time(rank);
-    add(result, before, world_.use(rank), done, place);
+    add(result, before, world_.use(rank), done, own_rank);
   }
 
   // When all ranks have written, one of them tells the servers to write what is dirty, and the others wait.
@@ -188,9 +196,7 @@ class Runner {
 
   static Execution redistributed(const OperationCase& given, const LocalMemory& memory, Comm& comm) {
     const Decomposition& target = *given.target;
-    int64_t bytes = 0;
-    for (const Part& part : target.parts(comm.rank(), given.element_bytes)) bytes += part.count() * given.element_bytes;
-    const BulkBuffer received(bytes);
+    const BulkBuffer received(local_bytes(target, comm.rank(), given.element_bytes));
     const LocalMemory after = packed_memory(target, comm.rank(), given.element_bytes, received.data());
     Progress progress;
     return {.method = "redistribute",
@@ -199,12 +205,12 @@ class Runner {
                                      {}, progress)};
   }
 
-  void add(OperationResult& result, const RankUse& before, const RankUse& after, const Execution& done, int place) {
+  void add(OperationResult& result, const RankUse& before, const RankUse& after, const Execution& done, int own_rank) {
     result.ended = std::max(result.ended, world_.fibers().now());
     result.method = done.method;
     if (done.plan != nullptr) {
       result.reason = done.plan->reason;
-      if (place == 0) result.local_bytes_max = done.plan->runs.bytes_of_rank_max;
+      if (own_rank == 0) result.local_bytes_max = done.plan->runs.bytes_of_rank_max;
     }
     for (size_t phase = 0; phase < kPhases; ++phase) {
       const double seconds = after.seconds[phase] - before.seconds[phase];
@@ -236,14 +242,6 @@ class Runner {
   int64_t heap_most_ = 0;
   int finished_ = 0;
 };
-
-int64_t local_bytes(const OperationCase& given, int place) {
-  const Decomposition& decomposition = given.access.decomposition;
-  if (decomposition.is_views()) return decomposition.view(place).bytes();
-  int64_t bytes = 0;
-  for (const Part& part : decomposition.parts(place, given.element_bytes)) bytes += part.count() * given.element_bytes;
-  return bytes;
-}
 
 // ---- as JSON --------------------------------------------------------------------------------------------------------
 
@@ -395,8 +393,10 @@ std::string run(const Request& request) {
     const OperationCase& given = operations[static_cast<size_t>(operation)];
     const Decomposition& decomposition = given.access.decomposition;
     auto& mine = memory[static_cast<size_t>(rank)];
-    mine.resize(static_cast<size_t>(local_bytes(given, given.place_of(rank))), static_cast<std::byte>(rank + 1));
-    local = packed_memory(decomposition, given.place_of(rank), given.element_bytes, mine.data());
+    const int own_rank = given.operation_rank(rank);
+    const auto bytes = static_cast<size_t>(local_bytes(decomposition, own_rank, given.element_bytes));
+    mine.resize(bytes, static_cast<std::byte>(rank + 1));
+    local = packed_memory(decomposition, own_rank, given.element_bytes, mine.data());
   };
   const Result result = run_operations(world, operations, file_of, memory_of);
   Json json = result_json(world, result);

@@ -37,10 +37,10 @@ struct OperationCase {
   int64_t file_bytes = 0;                           // of a file that exists; 0: it is read, or does not exist
 
   bool is_alone() const { return rank != kAllRanks; }
-  // The place of a rank of the machine among the ranks of the operation.
-  int place_of(int machine_rank) const { return is_alone() ? 0 : machine_rank; }
+  // The number of a rank of the machine among the ranks of the operation.
+  int operation_rank(int machine_rank) const { return is_alone() ? 0 : machine_rank; }
   double gap_of(int machine_rank) const {
-    return gap_of_rank.empty() ? gap_seconds : gap_of_rank[static_cast<size_t>(place_of(machine_rank))];
+    return gap_of_rank.empty() ? gap_seconds : gap_of_rank[static_cast<size_t>(operation_rank(machine_rank))];
   }
 };
 

@@ -200,8 +200,8 @@ double Storage::disk_seconds(const Server& server) const {
   return seconds / static_cast<double>(std::ssize(server.disks) * machine_.servers.disk.disks);
 }
 
-// Files begin at places that the golden ratio spreads over the disk; the first one at its begin.
-int64_t Storage::place_on_disk(int64_t file) const {
+// The golden ratio spreads the begins of files over the disk; the first one begins with it.
+int64_t Storage::begin_on_disk(int64_t file) const {
   constexpr double kGoldenPart = 0.6180339887498949;
   const DiskParameters& disk = machine_.servers.disk;
   const int64_t aligned = std::max(disk.allocation_bytes, disk.stripe_bytes * disk.disks);
@@ -215,7 +215,7 @@ double Storage::disks_done(Server& server, Direction direction, std::span<const 
   double done = ready;
   DiskRequest part{.direction = direction};
   for (const Extent& region : regions) {
-    const int64_t first = place_on_disk(region.offset / kFileBytesMax);
+    const int64_t first = begin_on_disk(region.offset / kFileBytesMax);
     const int64_t begin = region.offset % kFileBytesMax;
     for (int64_t at = begin; at < begin + region.bytes;) {
       const int64_t stripe = at / machine_.stripe.unit;

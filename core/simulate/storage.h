@@ -126,7 +126,7 @@ class Storage {
   double disk_seconds(const Server& server) const;
   double disks_done(Server& server, Direction direction, std::span<const Extent> regions, double ready) const;
   // The first address of a file on a disk.
-  int64_t place_on_disk(int64_t file) const;
+  int64_t begin_on_disk(int64_t file) const;
   // When the regions are read from or written to the server's cache, which it is free to do from `ready` on.
   double cache_done(int server, Direction direction, std::span<const Extent> regions, double ready);
   double write_back(int server, std::span<const Extent> regions, double ready);

@@ -43,14 +43,17 @@ def measure(options: Options, folder: str, keep: Callable[[Record], None]) -> Re
     """
     result: Record = {"cells": [], "left_out": []}
     for disk in options.disks:
-        with launch.on_disk(None if disk == HERE else disk, folder, _build(options)) as place:
+        with launch.on_disk(None if disk == HERE else disk, folder, _build(options)) as data_folder:
             for case in options.cases:
                 launch.say(BENCHMARK, f"{case}, {disk}")
                 why_not = _why_not(case, options)
                 if why_not:
                     result["left_out"].append(f"{case}: {why_not}")
                     continue
-                with tempfile.TemporaryDirectory(dir=folder) as traces, tempfile.TemporaryDirectory(dir=place) as own:
+                with (
+                    tempfile.TemporaryDirectory(dir=folder) as traces,
+                    tempfile.TemporaryDirectory(dir=data_folder) as own,
+                ):
                     try:
                         result["cells"].append({"case": case, "disk": disk, **_cell(case, disk, options, traces, own)})
                     except UnsupportedError as error:
@@ -76,13 +79,13 @@ def _why_not(case: str, options: Options) -> str:
     return ""
 
 
-def _cell(case: str, disk: str, options: Options, traces: str, place: str) -> Record:
+def _cell(case: str, disk: str, options: Options, traces: str, data_folder: str) -> Record:
     """Return what one program shows on one disk."""
     trace = os.path.join(traces, "trace")
-    _traced(case, options, trace, traces, place)
+    _traced(case, options, trace, traces, data_folder)
     run = load(trace)
-    again = [replaying.run(run, place) for _ in range(options.rounds)]
-    store = place if disk == HERE else f"{replaying.MODELLED_DISK}{disk}"
+    again = [replaying.run(run, data_folder) for _ in range(options.rounds)]
+    store = data_folder if disk == HERE else f"{replaying.MODELLED_DISK}{disk}"
     log = read_log(trace)
     found = advise(log, prices_of(store, None, log.files))
     shown = verify(found, store)
@@ -100,20 +103,20 @@ def _cell(case: str, disk: str, options: Options, traces: str, place: str) -> Re
     }
 
 
-def _traced(case: str, options: Options, trace: str, folder: str, place: str) -> None:
-    """Run a program with its files in `place`. Raises BenchmarkFailedError if it fails."""
+def _traced(case: str, options: Options, trace: str, folder: str, data_folder: str) -> None:
+    """Run a program with its files in `data_folder`. Raises BenchmarkFailedError if it fails."""
     environment = {**os.environ, **ENVIRONMENT}
     if case in APPLICATIONS:
         built = Built(find_applications(options.application), options, Path(folder))
         application = APPLICATIONS[case]
         words = [
             *built.command(case, options.ranks),
-            *arguments(application, application.before, options.scale, place),
+            *arguments(application, application.before, options.scale, data_folder),
         ]
         if not application.is_python:
             environment["LD_LIBRARY_PATH"] = built.libraries
     else:
-        file = os.path.join(place, "file")
+        file = os.path.join(data_folder, "file")
         if case in programs.READ_BYTES:
             programs.make(file, programs.READ_BYTES[case])
         words = [sys.executable, programs.__file__, case, file]

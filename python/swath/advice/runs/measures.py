@@ -278,7 +278,7 @@ def _skew(run: PricedRun, way: str, file: str) -> float:
     return timing.skew(run.run.log, _access(run, way, file))
 
 
-@_measure("overlap WAY FILE rank=N", "seconds of a rank's calls beside which it could compute", is_priced=True)
+@_measure("overlap WAY FILE rank=N", "seconds of a rank's calls that its computing could hide", is_priced=True)
 def _overlap(run: PricedRun, way: str, file: str, rank: int) -> float:
     one = _access(run, way, file)
     priced = _of_rank(run.rank_seconds(one), rank)

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from swath.advice.runs.observed import Accesses, Rows
+from swath.replay.byte_ranges import ByteRanges
 from swath.trace.log import Log
 
 JOINED = 0.1
@@ -75,7 +76,7 @@ def computed_again(log: Log, read: Rows, written: Rows) -> float:
 
 
 def overlap(log: Log, one: Accesses, rank: int, priced: float | None = None) -> float:
-    """Return the seconds of a rank's calls beside which it could compute: it computes before reads, and after writes.
+    """Return the seconds of a rank's calls that its computing could hide: it computes before reads, and after writes.
 
     Times in other calls of the same rank are no time to compute.
 
@@ -90,13 +91,13 @@ def overlap(log: Log, one: Accesses, rank: int, priced: float | None = None) -> 
     if not len(rows):
         return 0.0
     calls = requests.seconds[rows] if priced is None else np.full(len(rows), priced / len(rows))
-    beside = computing(log, rows, before=one.way == "read")
-    joins = beside < JOINED * calls
+    between = computing(log, rows, before=one.way == "read")
+    joins = between < JOINED * calls
     first = np.flatnonzero(~(joins if one.way == "read" else np.concatenate([[False], joins[:-1]])))
     if not len(first):
         return 0.0
     burst = np.add.reduceat(calls, first)
-    computed = np.maximum.reduceat(beside, first)
+    computed = np.maximum.reduceat(between, first)
     return float(np.minimum(burst, computed).sum())
 
 
@@ -114,15 +115,12 @@ def repeated(log: Log, one: Accesses, rank: int, *, of_bytes: bool = False) -> f
     offset, length = requests.offset[rows], requests.length[rows]
     if not len(rows) or (offset < 0).any():
         return 0.0
-    ends = np.unique(np.concatenate([offset, offset + length]))
-    first, last = np.searchsorted(ends, offset), np.searchsorted(ends, offset + length)
-    sizes = np.diff(ends)
-    seen = np.zeros(len(sizes), bool)
+    moved = ByteRanges()
     again = np.zeros(len(rows))
-    for index, (begin, end) in enumerate(zip(first.tolist(), last.tolist(), strict=True)):
-        part = slice(begin, end)
-        again[index] = sizes[part][seen[part]].sum()
-        seen[part] = True
+    for index, (begin, size) in enumerate(zip(offset.tolist(), length.tolist(), strict=True)):
+        again[index] = moved.bytes + size
+        moved.add(begin, begin + size)
+        again[index] -= moved.bytes
     weight = length.astype(float) if of_bytes else requests.seconds[rows]
     return float((again / length * weight).sum() / weight.sum()) if weight.sum() > 0 else 0.0
 
