@@ -39,7 +39,7 @@ from swath_bench.ncio.pattern import Pattern
 METHODS = ("direct", "sieve", "list", "two-phase")
 DISKS = ("xeon-eide", "p690-scsi")
 NOISE = 0.05
-"""Measured times that differ by less than this part have no order, whatever their spread."""
+"""Measured times that differ by less than this part have no order, nor have those whose repetitions overlap."""
 SEEDS = (0, 1, 2)
 """Of the measured ranks: which of them goes first. A head that serves interleaved ranks depends on it very much."""
 JITTER = 0.02
@@ -142,13 +142,13 @@ def _measured(options: Options, folder: str) -> Iterator[tuple[Machine, dict[str
         for ranks, count, region, spacing in sizes:
             pattern = Pattern(ranks, count, region, spacing, "c-nc")
             for direction in ("read", "write"):
-                times, noise = {}, {}
+                times, ranges = {}, {}
                 for method in METHODS:
                     found = [_in_virtual_time(pattern, (method, direction, disk), folder, seed) for seed in SEEDS]
                     times[method] = statistics.fmean(found)
-                    noise[method] = max(NOISE, (max(found) - min(found)) / times[method])
+                    ranges[method] = (min(found), max(found))
                 setting = {"disk": disk, "pattern": dataclasses.asdict(pattern), "direction": direction}
-                yield machine, {**setting, "measured": times, "noise": noise}
+                yield machine, {**setting, "measured": times, "ranges": ranges}
 
 
 def _in_virtual_time(pattern: Pattern, what: tuple[str, str, str], folder: str, seed: int) -> float:
@@ -209,16 +209,16 @@ def _recorded(options: Options) -> Iterator[tuple[Machine, dict[str, Any]]]:
             continue
         pattern = {key: cell[key] for key in ("ranks", "region_bytes", "spacing_bytes", "case")}
         pattern["count"] = cell["region_count"]
-        times, noise = {}, {}
+        times, ranges = {}, {}
         for name, contender in cell["contenders"].items():
             method = name.removeprefix("swath ")
             if contender["family"] == "swath" and method in METHODS and contender["mean_seconds"]:
-                mean = contender["mean_seconds"]
-                times[method] = mean
-                noise[method] = max(NOISE, (contender["high_seconds"] - contender["low_seconds"]) / mean)
+                times[method] = contender["mean_seconds"]
+                each = [one["seconds"] for one in contender["repetitions"]]
+                ranges[method] = (min(each), max(each))
         if len(times) > 1:
             setting = {"disk": cell.get("cache", ""), "pattern": pattern, "direction": cell["direction"]}
-            yield machine, {**setting, "measured": times, "noise": noise}
+            yield machine, {**setting, "measured": times, "ranges": ranges}
 
 
 def summarise(result: dict[str, Any]) -> dict[str, Any]:
@@ -227,14 +227,13 @@ def summarise(result: dict[str, Any]) -> dict[str, Any]:
     for cell in result["cells"]:
         measured, simulated = cell["measured"], cell["simulated"]
         for one, two in itertools.combinations(measured, 2):
-            noise = max(cell["noise"][one], cell["noise"][two])
-            if abs(measured[one] - measured[two]) > noise * max(measured[one], measured[two]):
+            if _differ(cell, one, two):
                 pairs += 1
                 right += (measured[one] < measured[two]) == (simulated[one] < simulated[two])
         errors += [abs(simulated[method] - measured[method]) / measured[method] for method in measured]
         chosen = min(simulated, key=simulated.__getitem__)
-        fastest = min(measured.values())
-        best += measured[chosen] <= fastest * (1 + cell["noise"][chosen])
+        fastest = min(measured, key=measured.__getitem__)
+        best += not _differ(cell, chosen, fastest)
     count = len(result["cells"])
     median, high = (_quantile(errors, part) for part in (0.5, 0.95))
     sentences = [
@@ -252,6 +251,17 @@ def summarise(result: dict[str, Any]) -> dict[str, Any]:
         "high_error": high,
         "sentences": sentences,
     }
+
+
+def _differ(cell: dict[str, Any], one: str, two: str) -> bool:
+    """Return whether the times of two methods differ by more than noise: their repetitions do not overlap.
+
+    The highest and lowest repetitions count here, also where the mean is without them.
+    """
+    first, second = sorted((one, two), key=cell["measured"].__getitem__)
+    times = cell["measured"]
+    is_apart = cell["ranges"][first][1] < cell["ranges"][second][0]
+    return bool(is_apart and times[second] - times[first] > NOISE * times[second])
 
 
 def _quantile(numbers: Sequence[float], part: float) -> float:

@@ -102,6 +102,17 @@ def test_the_simulator_orders_methods_as_measured_on_held_out_cells(tmp_path: Pa
     assert summary["right"] / summary["pairs"] >= 0.9
 
 
+def test_times_whose_repetitions_overlap_have_no_order() -> None:
+    cell = {
+        "measured": {"direct": 3.0, "list": 2.0, "sieve": 1.0, "two-phase": 0.99},
+        "ranges": {"direct": (2.5, 9.0), "list": (1.0, 2.4), "sieve": (0.9, 1.5), "two-phase": (0.8, 0.89)},
+        "simulated": {"direct": 1.0, "list": 2.0, "sieve": 0.5, "two-phase": 0.6},
+    }
+    summary = validation.summarise({"cells": [cell]})
+    # list and sieve overlap, sieve and two-phase differ by 1 %; direct is not slower than list in the simulator.
+    assert (summary["right"], summary["pairs"], summary["best"]) == (3, 4, 1)
+
+
 def test_a_record_and_its_machine_belong_together(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert bench.main(["validation", "--measured", "x.json"]) == 2
     assert "--measured and --machine belong together" in capsys.readouterr().err

@@ -13,11 +13,17 @@
 
 namespace swath {
 
+// Bytes that are copied, and the contiguous runs of a file that they are.
+struct BulkCopy {
+  int64_t bytes = 0;
+  int64_t runs = 1;
+};
+
 class BulkDataModel {
  public:
   virtual ~BulkDataModel() = default;
   // Charges the time of a copy. Returns false if the bytes must not be accessed.
-  virtual bool begin_copy(int64_t bytes) = 0;
+  virtual bool begin_copy(const BulkCopy& copy) = 0;
   // An address that stands for a buffer and is never accessed; null: the buffer must exist.
   virtual std::byte* placeholder(int64_t bytes) = 0;
 };
@@ -29,7 +35,7 @@ void set_bulk_data_model(BulkDataModel* model);
 // True if the caller is to copy the bytes.
 inline bool begin_bulk_copy(int64_t bytes) {
   BulkDataModel* const model = bulk_data_model();
-  return model == nullptr || model->begin_copy(bytes);
+  return model == nullptr || model->begin_copy({.bytes = bytes});
 }
 
 // A buffer for bulk data; its contents are undefined at first.

@@ -375,11 +375,19 @@ int64_t file_base(const ProductRegions& regions) {
   for (const auto& dimension : regions.dimensions()) offset -= dimension.indices.front() * dimension.file_stride;
   return offset;
 }
+
+// True if the caller is to copy these elements (base/bulk_data.h).
+bool begin_copy_of(const Regions& regions, int64_t first, int64_t last, int64_t lanes) {
+  BulkDataModel* const model = bulk_data_model();
+  if (first >= last || model == nullptr) return first < last;
+  return model->begin_copy(
+      {.bytes = (last - first) * regions.element_bytes() * lanes, .runs = regions.runs(first, last)});
+}
 }  // namespace
 
 void gather_from_window(const Regions& regions, int64_t first, int64_t last, FileWindow<const std::byte> window,
                         std::byte* memory, const GatherOptions& options) {
-  if (first >= last || !begin_bulk_copy((last - first) * regions.element_bytes() * options.lanes.count)) return;
+  if (!begin_copy_of(regions, first, last, options.lanes.count)) return;
   if (regions.view() != nullptr) return gather_view(*regions.view(), first, last, window, memory, options.lanes);
   const ProductRegions& product = *regions.product();
   const int64_t source_base = file_base(product) - window.offset;
@@ -394,7 +402,7 @@ void gather_from_window(const Regions& regions, int64_t first, int64_t last, Fil
 
 void scatter_to_window(const Regions& regions, int64_t first, int64_t last, FileWindow<std::byte> window,
                        const std::byte* memory, const Lanes& lanes) {
-  if (first >= last || !begin_bulk_copy((last - first) * regions.element_bytes() * lanes.count)) return;
+  if (!begin_copy_of(regions, first, last, lanes.count)) return;
   if (regions.view() != nullptr) return scatter_view(*regions.view(), first, last, window, memory, lanes);
   const ProductRegions& product = *regions.product();
   const int64_t target_base = file_base(product) - window.offset;
@@ -408,7 +416,7 @@ void scatter_to_window(const Regions& regions, int64_t first, int64_t last, File
 
 void copy_between_windows(const Regions& regions, int64_t first, int64_t last, std::byte* target,
                           const std::byte* source, int64_t window_offset) {
-  if (first >= last || !begin_bulk_copy((last - first) * regions.element_bytes())) return;
+  if (!begin_copy_of(regions, first, last, 1)) return;
   if (regions.view() != nullptr) {
     return copy_view_between_windows(*regions.view(), first, last, target, source, window_offset);
   }

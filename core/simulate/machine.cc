@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/error.h"
 
@@ -21,6 +22,9 @@ class Members {
     const auto found = object_.find(name);
     if (found == object_.end()) fail_argument("machine: " + path_ + name + " is missing: expected a table");
     return {*found, path_ + name + "."};
+  }
+  std::optional<Members> optional_table(const char* name) const {
+    return object_.contains(name) ? std::optional(table(name)) : std::nullopt;
   }
   // Takes the member if it is there.
   template <typename T>
@@ -104,6 +108,21 @@ void take_servers(const Members& members, Machine::Servers& servers) {
   DiskModel(DiskParameters(servers.disk));  // throws for a disk that cannot be
 }
 
+void take_page_cache(const Members& members, Machine::PageCache& cache) {
+  members.take("has_files", cache.has_files);
+  members.take("read_call", cache.read_call);
+  members.take("write_call", cache.write_call);
+  members.take("read_jump", cache.read_jump);
+  members.take("write_jump", cache.write_jump);
+  members.take("read_bandwidth", cache.read_bandwidth);
+  members.take("write_bandwidth", cache.write_bandwidth);
+  members.take("map_bandwidth", cache.map_bandwidth);
+  members.take("map_page", cache.map_page);
+  members.expect((cache.read_bandwidth > 0) == (cache.write_bandwidth > 0), "read_bandwidth",
+                 "bytes per second above 0, as for write_bandwidth, or 0 for both");
+  members.expect(!cache.has_files || cache.exists(), "has_files", "read_bandwidth above 0");
+}
+
 }  // namespace
 
 Machine parse_machine(const std::string& json) {
@@ -133,6 +152,11 @@ Machine parse_machine(const std::string& json) {
   stripe.expect(machine.stripe.unit > 0, "unit", "bytes above 0");
   stripe.expect(machine.stripe.count > 0 && machine.stripe.count <= machine.servers.count, "count",
                 "1 to " + std::to_string(machine.servers.count) + ", the number of servers");
+  if (const std::optional<Members> page_cache = members.optional_table("page_cache")) {
+    take_page_cache(*page_cache, machine.page_cache);
+    page_cache->expect(!machine.page_cache.exists() || machine.nodes == 1, "read_bandwidth",
+                       "a machine of one node: the page caches of several nodes are not simulated");
+  }
   const Members software = members.table("software");
   software.take("call_overhead", machine.software.call_overhead);
   software.take("request_bytes", machine.software.request_bytes);

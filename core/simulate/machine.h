@@ -43,6 +43,21 @@ struct Machine {
     int64_t unit = int64_t{1} << 20;
     int count = 1;
   };
+  // The page cache of a node whose files are local: a machine of one node. Requests are the work of a rank's core, and
+  // the server is the disk behind it, which reads missing pages.
+  struct PageCache {
+    bool has_files = false;  // files that exist are in memory at first
+    double read_call = 0;    // seconds of a request
+    double write_call = 0;
+    double read_jump = 0;  // seconds more of a request in another page than the last one's end
+    double write_jump = 0;
+    double read_bandwidth = 0;   // bytes per second of one rank; 0: there is no page cache
+    double write_bandwidth = 0;  // one rank at a time writes to a file
+    double map_bandwidth = 0;    // of reading mapped pages instead; 0: they are not mapped
+    double map_page = 0;         // seconds more of a mapped page of which a part is read
+
+    bool exists() const { return read_bandwidth > 0; }
+  };
   struct Software {
     double call_overhead = 0;     // seconds of a request, on the rank
     int64_t request_bytes = 0;    // the operating system sends longer requests in pieces of so many bytes; 0: whole
@@ -56,6 +71,7 @@ struct Machine {
   Network network;
   Servers servers;
   Stripe stripe;
+  PageCache page_cache;
   Software software;
 };
 

@@ -38,10 +38,42 @@ class SimulatedLock final : public RangeLock {
   const int64_t end_;
 };
 
+// The file's bytes in the page cache of a node. Without data they are a placeholder.
+class SimulatedView final : public CachedView {
+ public:
+  SimulatedView(World& world, std::shared_ptr<SimulatedFile> file, int rank)
+      : world_(world), file_(std::move(file)), rank_(rank) {}
+
+ private:
+  const std::byte* at(int64_t offset, int64_t bytes) override {
+    if (bytes == 0 || offset + bytes > file_->size() || file_->pages().part({offset, bytes}) < 1) return nullptr;
+    world_.fibers().spend(world_.machine().software.call_overhead);
+    if (file_->record != nullptr) {
+      (*file_->record)[static_cast<size_t>(rank_)].push_back({Direction::kRead, offset, bytes});
+    }
+    world_.set_mapped(rank_, bytes);
+    return world_.options().data ? file_->data().data() + offset : world_.placeholder(bytes);
+  }
+  bool release(int64_t, int64_t) override {
+    world_.set_mapped(rank_, 0);
+    return true;
+  }
+
+  World& world_;
+  const std::shared_ptr<SimulatedFile> file_;
+  const int rank_;
+};
+
 }  // namespace
 
 SimulatedFile::SimulatedFile(World& world, std::string path, int64_t bytes)
-    : world_(world), path_(std::move(path)), number_(world.storage().add_file()), size_(bytes) {
+    : world_(world),
+      path_(std::move(path)),
+      number_(world.storage().add_file()),
+      size_(bytes),
+      pages_(world.machine().page_cache.has_files),
+      locks_(world),
+      writer_(world) {
   world.storage().check_size(path_, bytes);
   if (world.options().data) data_.resize(static_cast<size_t>(bytes));
 }
@@ -53,7 +85,7 @@ void SimulatedFile::resize(int64_t bytes) {
   if (world_.options().data) data_.resize(static_cast<size_t>(bytes));
 }
 
-void SimulatedFile::lock(int64_t begin, int64_t end) {
+void RangeLocks::lock(int64_t begin, int64_t end) {
   const auto is_locked = [&] {
     return std::any_of(locked_.begin(), locked_.end(), [&](const Range& held) { return held.overlaps(begin, end); });
   };
@@ -64,7 +96,7 @@ void SimulatedFile::lock(int64_t begin, int64_t end) {
   locked_.push_back({begin, end});
 }
 
-void SimulatedFile::unlock(int64_t begin, int64_t end) {
+void RangeLocks::unlock(int64_t begin, int64_t end) {
   const auto held = std::find_if(locked_.begin(), locked_.end(),
                                  [&](const Range& range) { return range.begin == begin && range.end == end; });
   locked_.erase(held);
@@ -85,6 +117,11 @@ Capabilities MachineEngine::capabilities_of(const Machine& machine) {
   able.lock_for_holes = machine.servers.locks;
   able.reads_ahead = false;
   able.durable_when_answered = true;
+  if (machine.page_cache.exists()) {  // as those of a local file
+    able.reports_cached = able.reads_ahead = true;
+    able.shows_cache = machine.page_cache.map_bandwidth > 0;
+    return able;
+  }
   able.stripes = StripeMap{.stripe_bytes = machine.stripe.unit, .servers = machine.stripe.count};
   return able;
 }
@@ -128,9 +165,68 @@ std::vector<Extent> MachineEngine::cut(Direction direction, std::span<const Tran
 
 void MachineEngine::send(const Storage::Call& call, std::vector<Extent> extents) {
   world_.let_earlier_run();
+  if (world_.machine().page_cache.exists()) {
+    use_page_cache(call.direction, extents);
+    sent_ = std::make_shared<Sent>(Sent{world_, rank_, call, {}, /*is_answered=*/true});
+    sent_->answered_at = world_.fibers().now();
+    return;
+  }
   sent_ = std::make_shared<Sent>(
       Sent{world_, rank_, call, in_pieces(std::move(extents), world_.machine().software.request_bytes)});
   send_next(sent_, 0, world_.fibers().now());
+}
+
+void MachineEngine::use_page_cache(Direction direction, std::span<const Extent> extents) {
+  const Machine::PageCache& cache = world_.machine().page_cache;
+  const bool reading = direction == Direction::kRead;
+  Fibers& fibers = world_.fibers();
+  fibers.spend(world_.machine().software.call_overhead);
+  if (!reading) {
+    world_.let_earlier_run();
+    file_->begin_write();
+  }
+  double seconds = 0;
+  for (const Extent& extent : extents) {
+    const int64_t end = extent.offset + extent.bytes;
+    const bool is_elsewhere = extent.offset / CachedPages::kPageBytes != last_end_ / CachedPages::kPageBytes;
+    seconds += (reading ? cache.read_call : cache.write_call) +
+               (is_elsewhere ? (reading ? cache.read_jump : cache.write_jump) : 0) +
+               static_cast<double>(extent.bytes) / (reading ? cache.read_bandwidth : cache.write_bandwidth);
+    std::vector<Extent> missing =
+        reading ? file_->pages().read(extent, last_end_, file_->size()) : file_->pages().write(extent, file_->size());
+    last_end_ = end;
+    if (missing.empty()) continue;
+    fibers.spend(std::exchange(seconds, 0) * world_.storage().noise());
+    use_disk(Direction::kRead, std::move(missing));
+  }
+  fibers.spend(seconds * world_.storage().noise());
+  if (!reading) {
+    world_.let_earlier_run();
+    file_->end_write();
+  }
+}
+
+void MachineEngine::use_disk(Direction direction, std::vector<Extent> pages) {
+  world_.let_earlier_run();
+  sent_ = std::make_shared<Sent>(Sent{world_, rank_, call_of(direction), std::move(pages)});
+  world_.storage().serve(sent_->call, sent_->extents, world_.fibers().now(), [sent = sent_](double done) {
+    sent->world.fibers().at(done, [sent](double now) {
+      sent->is_answered = true;
+      sent->answered_at = now;
+      if (sent->is_waited_for) sent->world.fibers().wake(sent->rank, now);
+    });
+  });
+  wait_for_answers();
+}
+
+std::optional<double> MachineEngine::cached_part(int64_t offset, int64_t bytes) const {
+  if (!world_.machine().page_cache.exists()) return std::nullopt;
+  return file_->pages().part({offset, bytes});
+}
+
+std::unique_ptr<CachedView> MachineEngine::cached_view() {
+  if (!capabilities().shows_cache) return nullptr;
+  return std::make_unique<SimulatedView>(world_, file_, rank_);
 }
 
 void MachineEngine::send_next(const std::shared_ptr<Sent>& sent, size_t next, double time) {
@@ -222,8 +318,14 @@ void MachineEngine::wait(Counters& counters) {
   wait_for_answers();
 }
 
-// Where servers have page caches, it waits until their dirty blocks are on the disks.
+// Where the node or the servers have page caches, it waits until their dirty blocks are on the disks.
 void MachineEngine::sync() {
+  if (world_.machine().page_cache.exists()) {
+    const World::InPhase in_phase(world_, Phase::kTransfer);
+    std::vector<Extent> pages = file_->pages().clean();
+    if (!pages.empty()) use_disk(Direction::kWrite, std::move(pages));
+    return;
+  }
   if (!world_.storage().has_caches()) return;
   const World::InPhase in_phase(world_, Phase::kTransfer);
   world_.let_earlier_run();

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "simulate/cached_pages.h"
 #include "simulate/world.h"
 #include "store/engine.h"
 
@@ -28,24 +29,12 @@ struct RecordedRequest {
   friend bool operator==(const RecordedRequest&, const RecordedRequest&) = default;
 };
 
-// The file that all ranks' engines share.
-class SimulatedFile {
+// Locks of ranges, for which ranks wait in simulated time.
+class RangeLocks {
  public:
-  SimulatedFile(World& world, std::string path, int64_t bytes);
-
-  const std::string& path() const { return path_; }
-  int number() const { return number_; }
-  int64_t size() const { return size_; }
-  void resize(int64_t bytes);
-  // Its bytes; empty without data.
-  std::vector<std::byte>& data() { return data_; }
-
-  // Waits until no other rank has a lock there that excludes this one.
+  explicit RangeLocks(World& world) : world_(world) {}
   void lock(int64_t begin, int64_t end);
   void unlock(int64_t begin, int64_t end);
-
-  // The requests of each rank, for tests; null: not recorded.
-  std::vector<std::vector<RecordedRequest>>* record = nullptr;
 
  private:
   struct Range {
@@ -59,12 +48,43 @@ class SimulatedFile {
   };
 
   World& world_;
+  std::list<Range> locked_;
+  std::list<Waiting> waiting_;
+};
+
+// The file that all ranks' engines share.
+class SimulatedFile {
+ public:
+  SimulatedFile(World& world, std::string path, int64_t bytes);
+
+  const std::string& path() const { return path_; }
+  int number() const { return number_; }
+  int64_t size() const { return size_; }
+  void resize(int64_t bytes);
+  // Its bytes; empty without data.
+  std::vector<std::byte>& data() { return data_; }
+
+  CachedPages& pages() { return pages_; }
+
+  // Waits until no other rank has a lock there that excludes this one.
+  void lock(int64_t begin, int64_t end) { locks_.lock(begin, end); }
+  void unlock(int64_t begin, int64_t end) { locks_.unlock(begin, end); }
+  // Waits until no other rank writes to the page cache: the kernel lets one at a time write to a file.
+  void begin_write() { writer_.lock(0, 1); }
+  void end_write() { writer_.unlock(0, 1); }
+
+  // The requests of each rank, for tests; null: not recorded.
+  std::vector<std::vector<RecordedRequest>>* record = nullptr;
+
+ private:
+  World& world_;
   const std::string path_;
   const int number_;
   int64_t size_;
   std::vector<std::byte> data_;
-  std::list<Range> locked_;
-  std::list<Waiting> waiting_;
+  CachedPages pages_;
+  RangeLocks locks_;
+  RangeLocks writer_;
 };
 
 class MachineEngine final : public Engine {
@@ -83,6 +103,8 @@ class MachineEngine final : public Engine {
   void start(Direction direction, std::span<const Transfer> batch) override;
   void wait(Counters& counters) override;
   std::unique_ptr<RangeLock> lock(int64_t begin, int64_t end) override;
+  std::optional<double> cached_part(int64_t offset, int64_t bytes) const override;
+  std::unique_ptr<CachedView> cached_view() override;
   int64_t size() const override { return file_->size(); }
   void resize(int64_t bytes) override { file_->resize(bytes); }
   void sync() override;
@@ -103,6 +125,10 @@ class MachineEngine final : public Engine {
   Storage::Call call_of(Direction direction) const {
     return {.node = world_.node_of(rank_), .direction = direction, .file = file_->number()};
   }
+  // Moves the extents between the node's page cache and the rank, which does nothing else meanwhile.
+  void use_page_cache(Direction direction, std::span<const Extent> extents);
+  // Waits for the disk.
+  void use_disk(Direction direction, std::vector<Extent> pages);
   // Sends requests to the servers: all at once, or one after the other where servers take no lists.
   void send(const Storage::Call& call, std::vector<Extent> extents);
   static void send_next(const std::shared_ptr<Sent>& sent, size_t next, double time);
@@ -114,6 +140,7 @@ class MachineEngine final : public Engine {
   const std::shared_ptr<SimulatedFile> file_;
   const int rank_;
   bool is_started_ = false;
+  int64_t last_end_ = 0;  // of the rank's last request to the page cache
   std::shared_ptr<Sent> sent_;
   Counters started_counters_;
 };

@@ -28,6 +28,28 @@ Curve copy_curve(const Machine& machine) {
   return Curve(std::move(points));
 }
 
+// Seconds of one request by its bytes.
+Curve request_curve(double call, double bandwidth) {
+  std::vector<Curve::Point> points;
+  for (int64_t count = 8; count <= 16 << 20; count *= 8) {
+    const auto bytes = static_cast<double>(count);
+    points.push_back({bytes, call + bytes / bandwidth});
+  }
+  return Curve(std::move(points));
+}
+
+Medium medium_of(const Machine& machine) {
+  const Machine::PageCache& of = machine.page_cache;
+  Medium medium;
+  medium.read = request_curve(of.read_call, of.read_bandwidth);
+  medium.write = request_curve(of.write_call, of.write_bandwidth);
+  medium.read_jump = medium.read_jump_batched = of.read_jump;
+  medium.write_jump = of.write_jump;
+  medium.read_slowdown = slowdown(machine, of.read_bandwidth, machine.node.memory_bandwidth);
+  medium.write_slowdown = slowdown(machine, of.write_bandwidth, of.write_bandwidth);
+  return medium;
+}
+
 }  // namespace
 
 Profile profile_of(const Machine& machine) {
@@ -58,6 +80,11 @@ Profile profile_of(const Machine& machine) {
   const double alone = std::min(of_server, machine.network.link_bandwidth);
   device.read_slowdown = device.write_slowdown = slowdown(machine, alone, together);
   profile.cache = device;  // nothing is cached on the ranks
+  if (machine.page_cache.exists()) {
+    profile.cache = medium_of(machine);
+    if (machine.page_cache.map_bandwidth > 0) profile.look = request_curve(0, machine.page_cache.map_bandwidth);
+    profile.look_page_seconds = machine.page_cache.map_page;
+  }
   profile.gather = profile.scatter = profile.exchange_gather = profile.exchange_scatter = copy_curve(machine);
   profile.copy_slowdown = slowdown(machine, machine.node.copy_bandwidth, machine.node.memory_bandwidth);
   profile.message_seconds = machine.network.latency + machine.software.message_overhead;

@@ -179,10 +179,12 @@ class Runner {
     const size_t planned = is_shared ? 0 : static_cast<size_t>(own_rank);
     const Execution done =
         given.target ? redistributed(given, memory, array.comm()) : array.execute(prepared.operation[planned], memory);
-    if (given.sync && world_.storage().has_caches()) synchronise(prepared, arrays, rank);
+    if (given.sync && has_caches()) synchronise(prepared, arrays, rank);
     world_.count_time(rank);
     add(result, before, world_.use(rank), done, own_rank);
   }
+
+  bool has_caches() const { return world_.storage().has_caches() || world_.machine().page_cache.exists(); }
 
   // When all ranks have written, one of them tells the servers to write what is dirty, and the others wait.
   void synchronise(const Prepared& prepared, OpenArrays& arrays, int rank) {

@@ -23,6 +23,21 @@ inline Machine small_machine(int nodes, int ranks_per_node, int servers = 2) {
   return machine;
 }
 
+// One node, in whose memory the files are.
+inline Machine cached_machine(int ranks) {
+  Machine machine = small_machine(1, ranks);
+  machine.page_cache = {.has_files = true,
+                        .read_call = 5e-7,
+                        .write_call = 1e-6,
+                        .read_jump = 2e-7,
+                        .write_jump = 2e-7,
+                        .read_bandwidth = 8e9,
+                        .write_bandwidth = 4e9,
+                        .map_bandwidth = 12e9,
+                        .map_page = 1e-7};
+  return machine;
+}
+
 // The array divided into blocks of its first dimensions.
 inline OperationCase blocks_of(Shape shape, const std::vector<int64_t>& grid, int ranks, Direction direction,
                                Method method, DimensionRule::Kind kind = DimensionRule::Kind::kBlock) {

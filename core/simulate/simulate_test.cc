@@ -16,6 +16,7 @@
 #include "simulate/simulate_for_tests.h"
 #include "store/engine_test_file.h"
 #include "store/fault/fault.h"
+#include "store/mapped_view.h"
 #include "store/open_file.h"
 #include "store/posix/engine.h"
 #include "testing/ranks_and_memory.h"
@@ -26,14 +27,32 @@ namespace {
 using RequestsOfRanks = std::vector<std::vector<RecordedRequest>>;
 using ByteVector = std::vector<std::byte>;
 
+// The file's pages, with a record of what is asked of them.
+class RecordingView final : public MappedView {
+ public:
+  RecordingView(std::shared_ptr<const OpenFile> file, std::vector<RecordedRequest>& requests)
+      : MappedView(std::move(file)), requests_(requests) {}
+
+ private:
+  const std::byte* at(int64_t offset, int64_t bytes) override {
+    requests_.push_back({Direction::kRead, offset, bytes});
+    return MappedView::at(offset, bytes);
+  }
+  std::vector<RecordedRequest>& requests_;
+};
+
 // A real engine with the abilities of a machine's, which keeps what is asked of it.
 class RecordingEngine final : public PosixEngine {
  public:
   RecordingEngine(std::shared_ptr<OpenFile> file, const Machine& machine, std::vector<RecordedRequest>& requests)
       : PosixEngine(std::move(file), int64_t{1} << 30), machine_(machine), requests_(requests) {}
   Capabilities capabilities() const override { return MachineEngine::capabilities_of(machine_); }
-  std::optional<double> cached_part(int64_t, int64_t) const override { return std::nullopt; }
-  std::unique_ptr<CachedView> cached_view() override { return nullptr; }
+  std::optional<double> cached_part(int64_t, int64_t) const override {
+    return machine_.page_cache.exists() ? std::optional(1.0) : std::nullopt;
+  }
+  std::unique_ptr<CachedView> cached_view() override {
+    return capabilities().shows_cache ? std::make_unique<RecordingView>(file_, requests_) : nullptr;
+  }
   bool read_cached(const Transfer&, Counters&) override { return false; }
   void transfer(Direction direction, std::span<const Transfer> batch, Counters& counters) override {
     record(direction, batch);
@@ -183,6 +202,86 @@ TEST(Simulate, WritesHolesUnderLocksAsARealRunDoes) {
     given.access.tuning = {{"domain_bytes_min", 512}, {"sieve_bytes", 1024}, {"window_bytes", 1024}};
     expect_as_really(machine, given, 4);
   }
+}
+
+TEST(Simulate, UsesThePageCacheOfItsNodeAsARealRunDoes) {
+  for (int ranks = 1; ranks <= 4; ++ranks) {
+    const Machine machine = cached_machine(ranks);
+    for (const Method method : {Method::kAuto, Method::kDirect, Method::kSieve, Method::kList, Method::kTwoPhase}) {
+      for (const Direction direction : {Direction::kRead, Direction::kWrite}) {
+        OperationCase given = blocks_of({37, 41}, {1, ranks}, ranks, direction, method, DimensionRule::Kind::kCyclic);
+        given.access.tuning = {
+            {"domain_bytes_min", 512}, {"sieve_bytes", 1024}, {"window_bytes", 1024}, {"look_bytes_min", 512}};
+        expect_as_really(machine, given, ranks);
+      }
+    }
+  }
+}
+
+// Seconds of an access by each method, of one rank, whose machine has the file in memory.
+double cached_seconds(const OperationCase& given, const Machine& machine) {
+  World world(machine, {.ranks = 1});
+  const auto file = std::make_shared<SimulatedFile>(world, "data", bytes_of(given));
+  return run_operations(world, {given}, [&](const OperationCase&) { return std::shared_ptr<SimulatedFile>(file); })
+      .seconds;
+}
+
+TEST(Simulate, RequestsOfThePageCacheCostCallsJumpsAndBytes) {
+  Machine machine = cached_machine(1);
+  machine.software.call_overhead = 0;
+  // Every second row of a page each, as a list and as one request each.
+  OperationCase given = blocks_of({64, 512}, {1, 1}, 1, Direction::kRead, Method::kList);
+  given.access.decomposition = Decomposition::distributed(
+      Distribution({{DimensionRule::Kind::kBlock, 0}, {DimensionRule::Kind::kBlock, 0}}, {1, 1}),
+      {{0, 2, 32, false}, {0, 1, 512, false}}, 1);
+  const double read = cached_seconds(given, machine);
+  const double each =
+      machine.page_cache.read_call + machine.page_cache.read_jump + 4096 / machine.page_cache.read_bandwidth;
+  EXPECT_NEAR(read, 32 * each - machine.page_cache.read_jump, 0.01 * read);
+  given.access.direction = Direction::kWrite;
+  machine.page_cache.write_jump = 1e-3;
+  EXPECT_GT(cached_seconds(given, machine), 31e-3);
+  // Mapped pages have no calls.
+  given.access.tuning = {{"look_bytes_min", 4096}};
+  given.access.direction = Direction::kRead;
+  given.access.method = Method::kSieve;
+  EXPECT_NEAR(cached_seconds(given, machine), 32 * 4096 / machine.page_cache.map_bandwidth, 0.3 * read);
+}
+
+TEST(Simulate, WritesToPartsOfPagesThatAreNotCachedReadThem) {
+  Machine machine = cached_machine(1);
+  machine.page_cache.has_files = false;
+  machine.servers.count = machine.stripe.count = 1;
+  machine.stripe.unit = 1 << 20;
+  OperationCase given = blocks_of({64, 1024}, {1, 1}, 1, Direction::kWrite, Method::kDirect);
+  given.access.decomposition = Decomposition::distributed(
+      Distribution({{DimensionRule::Kind::kBlock, 0}, {DimensionRule::Kind::kBlock, 0}}, {1, 1}),
+      {{0, 1, 64, false}, {0, 1, 8, false}}, 1);
+  const auto use = [&](const std::vector<OperationCase>& operations) {
+    World world(machine, {.ranks = 1});
+    const auto file = std::make_shared<SimulatedFile>(world, "data", bytes_of(given));
+    run_operations(world, operations, [&](const OperationCase&) { return std::shared_ptr<SimulatedFile>(file); });
+    return world.storage().uses()[0];
+  };
+  EXPECT_EQ(use({given}).read_bytes, 64 * 4096);
+  EXPECT_EQ(use({given}).written_bytes, 0);
+  // Then they are cached, and a sync writes them.
+  OperationCase synced = given;
+  synced.sync = true;
+  EXPECT_EQ(use({given, synced}).read_bytes, 64 * 4096);
+  EXPECT_EQ(use({given, synced}).written_bytes, 64 * 4096);
+}
+
+TEST(Simulate, OneRankAtATimeWritesToAFileInThePageCache) {
+  const auto seconds = [](int ranks, Direction direction) {
+    World world(cached_machine(ranks), {.ranks = ranks});
+    const OperationCase given = blocks_of({ranks, 1 << 20}, {ranks, 1}, ranks, direction, Method::kDirect);
+    const auto file = std::make_shared<SimulatedFile>(world, "data", bytes_of(given));
+    return run_operations(world, {given}, [&](const OperationCase&) { return std::shared_ptr<SimulatedFile>(file); })
+        .seconds;
+  };
+  EXPECT_NEAR(seconds(4, Direction::kRead) / seconds(1, Direction::kRead), 1, 0.05);
+  EXPECT_NEAR(seconds(4, Direction::kWrite) / seconds(1, Direction::kWrite), 4, 0.1);
 }
 
 TEST(Simulate, SendsTheDescriptionsOfARealRun) {

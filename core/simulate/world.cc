@@ -81,6 +81,7 @@ World::World(const Machine& machine, const WorldOptions& options)
       storage_(machine_, network_, fibers_, {.seed = options.seed, .noise = options.noise}),
       uses_(static_cast<size_t>(options.ranks)),
       phases_(uses_.size(), Phase::kOther),
+      mapped_(uses_.size()),
       marks_(uses_.size()),
       duplicates_(uses_.size()),
       placeholders_(map_memory(kPlaceholderBytes, PROT_NONE)) {
@@ -148,16 +149,30 @@ void World::TimeOfRanks::wait(std::atomic<uint32_t>& word, uint32_t expected, do
   sleep_until(deadline);
 }
 
-// A rank gets its part of the node's memory bandwidth, as if all ranks of the node copied at once.
-bool World::Copies::begin_copy(int64_t bytes) {
-  const Machine& machine = world_.machine_;
+bool World::Copies::begin_copy(const BulkCopy& copy) {
   const int rank = world_.fibers_.running();
-  const double rate =
-      std::min(machine.node.copy_bandwidth, machine.node.memory_bandwidth / world_.ranks_of(world_.node_of(rank)));
   const InPhase in_phase(world_, Phase::kCopy);
-  world_.fibers_.spend(static_cast<double>(bytes) / rate);
-  world_.use(rank).copied_bytes += bytes;
+  world_.fibers_.spend(world_.copy_seconds(rank, copy));
+  world_.use(rank).copied_bytes += copy.bytes;
   return world_.options_.data;
+}
+
+// A rank gets its part of the node's memory bandwidth, as if all ranks of the node copied at once. Of mapped pages,
+// each line is read of which a part is wanted, and the kernel maps several pages around one that is touched.
+double World::copy_seconds(int rank, const BulkCopy& copy) const {
+  constexpr double kLineBytes = 64;
+  constexpr double kElementBytes = 8;
+  constexpr double kPageBytes = 4096;
+  constexpr double kPagesMappedTogether = 16;
+  const double of_rank = machine_.node.memory_bandwidth / ranks_of(node_of(rank));
+  const auto bytes = static_cast<double>(copy.bytes);
+  const auto window = static_cast<double>(mapped_[static_cast<size_t>(rank)]);
+  if (window == 0) return bytes / std::min(machine_.node.copy_bandwidth, of_rank);
+  const auto runs = static_cast<double>(copy.runs);
+  const double read = std::min(window, bytes + runs * (kLineBytes - kElementBytes));
+  const double pages = std::min(window / kPageBytes, runs * kPagesMappedTogether);
+  return read / std::min(machine_.page_cache.map_bandwidth, of_rank) +
+         std::max(0.0, pages - read / kPageBytes) * machine_.page_cache.map_page;
 }
 
 void World::make_windows(Node& node, int64_t bytes, int ranks) {

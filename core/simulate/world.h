@@ -78,6 +78,10 @@ class World {
     const Phase before_;
   };
 
+  // While a rank uses so many bytes of mapped pages, its copies read them: each touched page and line costs. 0: it
+  // ends.
+  void set_mapped(int rank, int64_t bytes) { mapped_[static_cast<size_t>(rank)] = bytes; }
+
   // Counts the rank's seconds up to now for its phase.
   void count_time(int rank);
 
@@ -106,7 +110,7 @@ class World {
   class Copies final : public BulkDataModel {
    public:
     explicit Copies(World& world) : world_(world) {}
-    bool begin_copy(int64_t bytes) override;
+    bool begin_copy(const BulkCopy& copy) override;
     std::byte* placeholder(int64_t bytes) override { return world_.placeholder(bytes); }
 
    private:
@@ -164,6 +168,7 @@ class World {
   std::vector<RankUse> uses_;
   Timelines timelines_{kPhases};
   std::vector<Phase> phases_;
+  std::vector<int64_t> mapped_;             // bytes of the window that each rank has mapped; 0: none
   std::vector<double> marks_;               // the time up to which each rank's seconds are counted
   std::deque<Communicator> communicators_;  // that of the ranks, then its duplicates
   std::vector<int> duplicates_;             // that each rank has made
@@ -171,6 +176,7 @@ class World {
   Copies copies_{*this};
   std::byte* placeholders_ = nullptr;
 
+  double copy_seconds(int rank, const BulkCopy& copy) const;
   void make_windows(Node& node, int64_t bytes, int ranks);
 };
 

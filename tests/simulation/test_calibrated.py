@@ -10,7 +10,9 @@ import swath
 from swath.calibration.modelled import calibrate_modelled
 from swath.commands import cli
 from swath.simulation import machine as machines
+from swath.simulation.benchmarks import ncio
 from swath.simulation.calibrated import machine_of, to_toml
+from swath.simulation.simulate import simulate
 
 
 def test_the_fitted_disk_has_the_rate_and_the_seek_of_the_modelled_one(tmp_path: Path) -> None:
@@ -43,6 +45,57 @@ def test_the_command_writes_a_machine_that_simulate_reads(tmp_path: Path, capsys
     found = machines.load(path)
     assert found.values["servers"]["count"] == 1
     assert found.ranks_max >= 4
+
+
+@pytest.mark.parametrize("medium", ["cache", "device"])
+def test_a_local_store_has_a_page_cache_of_the_node(tmp_path: Path, medium: str) -> None:
+    profile = calibrate_modelled("model:p690-scsi", str(tmp_path))
+    numbers = profile.numbers
+    for key in ("cache.read_gap", "cache.write_gap", "device.read_gap", "device.write_gap"):
+        numbers[key] = []
+    numbers["cache.read"] = numbers["cache.write"] = [[8.0, 1e-6], [524288.0, 101e-6], [16777216.0, 1.0]]
+    numbers["cache.read_jump"] = 2e-7
+    made = machine_of(profile, medium)
+    cache, servers = made.values["page_cache"], made.values["servers"]
+    assert cache["has_files"] == (medium == "cache")
+    assert cache["read_bandwidth"] == pytest.approx((524288 - 8) / 100e-6)  # longer ones leave the core's cache
+    assert cache["write_call"] == pytest.approx(1e-6, rel=0.01)
+    assert cache["read_jump"] == 2e-7
+    assert cache["map_bandwidth"] > 0
+    assert servers["request_overhead"] == numbers[f"{medium}.read_jump"]
+    path = tmp_path / "here.toml"
+    path.write_text(to_toml(made, "measured here"))
+    assert machines.load(path).values == made.values
+    # Each region of a list costs a call; picked from mapped pages, none does.
+    seconds = {method: simulated_seconds(made, method) for method in ("direct", "list", "sieve")}
+    assert seconds["list"] > 0.4 * seconds["direct"]
+    assert seconds["sieve"] < seconds["list"] / 2
+
+
+def simulated_seconds(machine: machines.Machine, method: str) -> float:
+    (operation,) = ncio(2, count=512, region_bytes=64, spacing_bytes=512)
+    found = simulate([operation.by(method)], machine, ranks=2, seed=1)
+    return float(found.values["operations"][-1]["seconds"])
+
+
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [
+        (
+            {"page_cache.read_bandwidth": 1e9},
+            r"read_bandwidth = 1000000000.0, write_bandwidth = 0.0: expected both",
+        ),
+        ({"page_cache.has_files": True}, r"expected both above 0, or both 0 and has_files = false"),
+        (
+            {"page_cache.read_bandwidth": 1e9, "page_cache.write_bandwidth": 1e9, "nodes": 2},
+            r"expected a machine of one node, not of 2: the page caches of several nodes are not simulated",
+        ),
+    ],
+)
+def test_page_caches_that_cannot_be_are_refused(tmp_path: Path, given: dict[str, object], error: str) -> None:
+    made = machine_of(calibrate_modelled("model:p690-scsi", str(tmp_path)))
+    with pytest.raises(swath.ArgumentError, match=error):
+        made.with_values(given)
 
 
 def test_a_medium_that_was_not_measured_is_refused(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 #include "store/auto/engine.h"
 
+#include "store/mapped_view.h"
 #include "store/uring/engine.h"
 
 namespace swath {
@@ -32,7 +33,7 @@ void AutoEngine::transfer(Direction direction, std::span<const Transfer> batch, 
 }
 
 std::unique_ptr<CachedView> AutoEngine::cached_view() {
-  return capabilities().shows_cache ? std::make_unique<CachedView>(file_) : nullptr;
+  return capabilities().shows_cache ? std::make_unique<MappedView>(file_) : nullptr;
 }
 
 // Checks three offsets of the batch only: asking the kernel costs about as much as a small read.

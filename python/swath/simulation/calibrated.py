@@ -26,6 +26,8 @@ PIECE_PART = 0.03
 """The least part of a piece's seconds that is constant: a smaller part is not told from a whole request."""
 SAME = 0.01
 """Seconds that differ by a smaller part are equal."""
+WINDOW_BYTES = 512 << 10
+"""The requests of the page cache that methods make are at most about so long: they stay in a core's cache."""
 PICKED_BYTES = 64 << 10
 """Copies in the simulator are long: blocks of at least this many bytes, or the longest that were measured."""
 
@@ -36,6 +38,10 @@ def machine_of(profile: StoredProfile, medium: str | None = None) -> Machine:
     The time of a request is fitted as a constant and a rate, from the smallest and the largest measured request that
     follows another one. A jump is a seek, whose seconds grow with the square root of the distance if the profile has
     prices of gaps, and are constant if it has none.
+
+    A store of the operating system has a page cache before its disk, with numbers for each direction and for mapped
+    pages. For the medium "cache" it has all files at first; for the device it is empty, and the disk has the numbers of
+    reading. The profile of a modelled disk has no page cache: its prices of gaps are those of both media.
 
     Args:
         profile: the profile of the store.
@@ -56,7 +62,12 @@ def machine_of(profile: StoredProfile, medium: str | None = None) -> Machine:
 def _values(profile: StoredProfile, medium: str) -> dict[str, Any]:
     numbers = profile.numbers
     piece = _piece(numbers, medium)
-    overhead, rate = _line(numbers, medium, piece)
+    has_page_cache = not numbers.get("cache.read_gap")  # else it stands for a disk
+    if has_page_cache:
+        # What a call costs is in the numbers of the page cache.
+        overhead, rate, piece = numbers["visit_seconds"], _constant_and_rate(numbers[f"{medium}.read"])[1], 0
+    else:
+        overhead, rate = _line(numbers, medium, piece)
     batched = numbers.get(f"{medium}.read_jump_batched", 0.0)
     copy = 1 / _at_least(numbers["gather"], PICKED_BYTES)
     cores = max(1, profile.machine.cores)
@@ -73,7 +84,8 @@ def _values(profile: StoredProfile, medium: str) -> dict[str, Any]:
             "count": 1,
             "network_bandwidth": memory,
             "disks_per_server": 1,
-            "request_overhead": 0.0,
+            # A page that is read alone waits as long wherever it is: flash has no seeks.
+            "request_overhead": numbers[f"{medium}.read_jump"] if has_page_cache else 0.0,
             "list_request_overhead_per_region": 0.0,
             "list": 2 * batched < numbers[f"{medium}.read_jump"],  # whether a batch of ranges saves jumps
             "datatype": False,
@@ -82,13 +94,14 @@ def _values(profile: StoredProfile, medium: str) -> dict[str, Any]:
                 "disks": 1,
                 "capacity_bytes": CAPACITY_BYTES,
                 "media_bytes_per_second": rate,
-                **_seeks(numbers, medium, rate),
+                **({} if has_page_cache else _seeks(numbers, medium, rate)),
                 "request_seconds": 0.0,
                 "request_bytes": 1 << 30,
                 "allocation_bytes": 1 << 30,
             },
         },
         "stripe": {"unit": 1 << 20, "count": 0},
+        "page_cache": _page_cache(numbers, medium) if has_page_cache else {},
         "software": {"call_overhead": overhead, "request_bytes": piece, "message_overhead": latency / 2},
     }
 
@@ -131,16 +144,39 @@ def _piece(numbers: Mapping[str, Any], medium: str) -> int:
     return pieces[0] if pieces[0] == pieces[1] else 0
 
 
+def _page_cache(numbers: Mapping[str, Any], medium: str) -> dict[str, Any]:
+    """Return what requests of the page cache cost: a call and a rate, and a jump to another page."""
+    found: dict[str, Any] = {"has_files": medium == "cache"}
+    for direction in ("read", "write"):
+        curve = numbers[f"cache.{direction}"]
+        call, rate = _constant_and_rate([one for one in curve if one[0] <= WINDOW_BYTES] or curve)
+        found[f"{direction}_call"] = call
+        found[f"{direction}_bandwidth"] = rate
+        found[f"{direction}_jump"] = numbers[f"cache.{direction}_jump"]
+    if look := numbers.get("look"):
+        window, seconds = min(look, key=lambda one: abs(one[0] - WINDOW_BYTES))
+        found["map_bandwidth"] = window / seconds
+        found["map_page"] = numbers["look_page_seconds"]
+    return found
+
+
 def _line(numbers: Mapping[str, Any], medium: str, piece: int) -> tuple[float, float]:
     """Return the seconds of a request beside its bytes, and the bytes per second: the means of reading and writing."""
     overheads, rates = [], []
     for direction in ("read", "write"):
-        curve = sorted(one for one in numbers[f"{medium}.{direction}"] if not piece or one[0] <= piece)
-        (small, first), (large, last) = curve[0], curve[-1]
-        rate = (large - small) / max(last - first, 1e-12)
-        overheads.append(max(0.0, first - small / rate))
+        overhead, rate = _constant_and_rate(
+            [one for one in numbers[f"{medium}.{direction}"] if not piece or one[0] <= piece]
+        )
+        overheads.append(overhead)
         rates.append(rate)
     return sum(overheads) / 2, 2 / sum(1 / rate for rate in rates)
+
+
+def _constant_and_rate(curve: Any) -> tuple[float, float]:
+    """Return the seconds of a request beside its bytes, and the bytes per second, of the smallest and the largest."""
+    (small, first), (large, last) = min(curve), max(curve)
+    rate = (large - small) / max(last - first, 1e-12)
+    return max(0.0, first - small / rate), rate
 
 
 def _at_least(curve: Any, least: float) -> float:

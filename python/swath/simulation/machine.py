@@ -141,6 +141,17 @@ KEYS: dict[str, dict[str, tuple[Expected, Any]]] = {
         "unit": (_Count(1), None),
         "count": (_Count(0), 0),
     },
+    "page_cache": {
+        "has_files": (_Truth(), False),
+        "read_call": (_SECONDS, 0.0),
+        "write_call": (_SECONDS, 0.0),
+        "read_jump": (_SECONDS, 0.0),
+        "write_jump": (_SECONDS, 0.0),
+        "read_bandwidth": (_SECONDS, 0.0),
+        "write_bandwidth": (_SECONDS, 0.0),
+        "map_bandwidth": (_SECONDS, 0.0),
+        "map_page": (_SECONDS, 0.0),
+    },
     "software": {
         "call_overhead": (_SECONDS, 0.0),
         "request_bytes": (_Count(0), 0),
@@ -313,6 +324,19 @@ def _check_together(path: str, made: Values) -> None:
         raise ArgumentError(
             f"{path}: stripe.count = {made['stripe']['count']}: expected at most servers.count, which is "
             f"{made['servers']['count']}, or 0 for all servers"
+        )
+
+    cache = made["page_cache"]
+    rates = [cache[f"{direction}_bandwidth"] for direction in ("read", "write")]
+    if (rates[0] > 0) != (rates[1] > 0) or (cache["has_files"] and rates[0] == 0):
+        raise ArgumentError(
+            f"{path}: page_cache.read_bandwidth = {rates[0]}, write_bandwidth = {rates[1]}: expected both above 0, or "
+            "both 0 and has_files = false, for a machine whose nodes cache nothing"
+        )
+    if rates[0] > 0 and made["nodes"] > 1:
+        raise ArgumentError(
+            f"{path}: page_cache.read_bandwidth = {rates[0]}: expected a machine of one node, not of {made['nodes']}: "
+            "the page caches of several nodes are not simulated"
         )
 
 

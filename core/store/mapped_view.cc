@@ -1,4 +1,4 @@
-#include "store/cached_view.h"
+#include "store/mapped_view.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -61,53 +61,57 @@ void install_handler() {
   ::sigaction(SIGBUS, &ours, nullptr);
 }
 
-int take_place(const std::byte* data, int64_t bytes) {
+int take_slot(const std::byte* data, int64_t bytes) {
   const auto begin = reinterpret_cast<uintptr_t>(data);
-  for (size_t place = 0; place < mapped.size(); ++place) {
+  for (size_t slot = 0; slot < mapped.size(); ++slot) {
     uintptr_t none = 0;
-    if (!mapped[place].begin.compare_exchange_strong(none, begin)) continue;
-    mapped[place].broken.store(false);
-    mapped[place].end.store(begin + static_cast<uintptr_t>(bytes));
-    return static_cast<int>(place);
+    if (!mapped[slot].begin.compare_exchange_strong(none, begin)) continue;
+    mapped[slot].broken.store(false);
+    mapped[slot].end.store(begin + static_cast<uintptr_t>(bytes));
+    return static_cast<int>(slot);
   }
   return -1;
 }
 
 }  // namespace
 
-CachedView::~CachedView() {
+MappedView::~MappedView() {
   if (data_ == nullptr) return;
-  Mapped& own = mapped[static_cast<size_t>(place_)];
+  Mapped& own = mapped[static_cast<size_t>(slot_)];
   own.end.store(0);
   ::munmap(data_, static_cast<size_t>(bytes_));
   own.begin.store(0);
 }
 
-const std::byte* CachedView::at(int64_t offset, int64_t bytes) {
+const std::byte* MappedView::at(int64_t offset, int64_t bytes) {
   if (bytes_ < 0) map();
   if (data_ == nullptr || offset + bytes > bytes_ || is_broken()) return nullptr;
   return file_->cached_part(offset, bytes).value_or(0) < 1 ? nullptr : data_ + offset;
 }
 
-void CachedView::release(int64_t offset, int64_t bytes) {
+bool MappedView::release(int64_t offset, int64_t bytes) {
+  unmap_pages(offset, bytes);
+  return !is_broken() && file_->size() >= offset + bytes;
+}
+
+// The pages stay in the page cache. If they stayed mapped, a large file would count as memory of the process.
+void MappedView::unmap_pages(int64_t offset, int64_t bytes) {
   static const int64_t page_bytes = ::sysconf(_SC_PAGESIZE);
   const int64_t begin = offset / page_bytes * page_bytes;
   ::madvise(data_ + begin, static_cast<size_t>(offset + bytes - begin), MADV_DONTNEED);
 }
 
-bool CachedView::is_cut_before(int64_t end) const { return file_->size() < end; }
-
-bool CachedView::is_broken() const { return mapped[static_cast<size_t>(place_)].broken.load(); }
+bool MappedView::is_broken() const { return mapped[static_cast<size_t>(slot_)].broken.load(); }
 
 // Maps the whole file: this uses address space, and memory only for the page tables of accessed pages.
-void CachedView::map() {
+void MappedView::map() {
   bytes_ = file_->size();
   if (bytes_ == 0) return;
   void* address = ::mmap(nullptr, static_cast<size_t>(bytes_), PROT_READ, MAP_SHARED, file_->descriptor(), 0);
   if (address == MAP_FAILED) return;
   auto* data = static_cast<std::byte*>(address);
-  place_ = take_place(data, bytes_);
-  if (place_ < 0) {
+  slot_ = take_slot(data, bytes_);
+  if (slot_ < 0) {
     ::munmap(address, static_cast<size_t>(bytes_));
     return;
   }
