@@ -15,4 +15,7 @@ extern std::atomic<uint64_t> forks;
 // is used in a forked child. Costs one load.
 inline uint64_t fork_generation() { return internal::forks.load(std::memory_order_relaxed); }
 
+// True in a child of vfork(): until it has another program, it uses the memory of its parent, with all objects in it.
+bool has_memory_of_parent();
+
 }  // namespace swath

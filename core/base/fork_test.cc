@@ -19,11 +19,13 @@ TEST(Fork, EveryChildHasAnotherGenerationThanItsParentWhichKeepsItsOwn) {
   if (child == 0) {
     const uint64_t own = fork_generation();
     const pid_t grandchild = fork();
-    if (grandchild == 0) _exit(fork_generation() != own && fork_generation() != parent ? 0 : 1);
+    const bool is_alone = !has_memory_of_parent();
+    if (grandchild == 0) _exit(is_alone && fork_generation() != own && fork_generation() != parent ? 0 : 1);
     _exit(own != parent && fork_generation() == own && status_of(grandchild) == 0 ? 0 : 1);
   }
   EXPECT_EQ(status_of(child), 0);
   EXPECT_EQ(fork_generation(), parent);
+  EXPECT_FALSE(has_memory_of_parent());
 }
 
 }  // namespace

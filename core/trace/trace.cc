@@ -18,6 +18,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/fork.h"
 #include "base/notice.h"
 #include "base/per_process.h"
 #include "base/thread.h"
@@ -183,7 +184,6 @@ class Writer {
 
 // The trace of one process. A forked child has its own trace, without the lines that its parent has not written yet.
 struct OfProcess {
-  const pid_t process = getpid();
   std::mutex mutex;
   std::unique_ptr<Writer> writer;
   bool has_failed = false;
@@ -201,10 +201,11 @@ PerProcess<OfProcess>& of_process() {
   return *kept;
 }
 
-// Requires the mutex. Null if the process is not traced, or if the file cannot be created, which is reported once.
+// Requires the mutex. Null if the process is not traced, or if the file cannot be created, which is reported once. A
+// child of vfork() uses its parent's; one that it made would have its number, and a thread that ends with it.
 Writer* writer(OfProcess& own) {
   if (!is_active()) return nullptr;
-  if (own.writer != nullptr || own.has_failed) return own.writer.get();
+  if (own.writer != nullptr || own.has_failed || has_memory_of_parent()) return own.writer.get();
   try {
     own.writer = std::make_unique<Writer>(folder());
   } catch (const Error& error) {
@@ -213,9 +214,6 @@ Writer* writer(OfProcess& own) {
   }
   return own.writer.get();
 }
-
-// True in a child of vfork(): it uses the parent's memory, and so the parent's trace.
-bool is_borrowed(const OfProcess& own) { return own.process != getpid(); }
 
 [[maybe_unused]] const bool started = [] {
   const char* const said = std::getenv("SWATH_TRACE");
@@ -244,8 +242,8 @@ bool needs_definition(uint64_t key) noexcept {
 }
 
 void flush() noexcept {
+  if (has_memory_of_parent()) return;  // the trace is its parent's
   OfProcess& own = of_process().get();
-  if (is_borrowed(own)) return;
   const std::lock_guard guard(own.mutex);
   if (own.writer != nullptr) own.writer->flush();
 }
@@ -261,8 +259,8 @@ void start(const std::string& into) {
 }
 
 void stop() noexcept {
+  if (has_memory_of_parent()) return;  // the trace is its parent's
   OfProcess& own = of_process().get();
-  if (is_borrowed(own)) return;
   active.store(false);
   const std::lock_guard guard(own.mutex);
   own.writer.reset();

@@ -92,11 +92,35 @@ static void in_children(void) {
   waitpid(child, NULL, 0);
 }
 
+/* A child that has the memory of its parent, and ends without another program. */
+static void spawn(void) {
+  char *program[] = {"/none/such", NULL};
+  const pid_t child = vfork();
+  if (child == 0) {
+    execv(program[0], program);
+    _exit(1);
+  }
+  waitpid(child, NULL, 0);
+}
+
+static void in_children_after_a_spawn(void) {
+  spawn();
+  const pid_t child = fork();
+  if (child == 0) {
+    spawn();
+    int file = open("c", O_WRONLY | O_CREAT, 0600);
+    check(write(file, "abc", 3) == 3, "write of a child");
+    _exit(0);
+  }
+  waitpid(child, NULL, 0);
+}
+
 int main(int count, char **words) {
   const size_t bytes = count > 2 ? (size_t)atoi(words[2]) : 200;
   if (strcmp(words[1], "calls") == 0) by_descriptor(bytes), by_stream(bytes);
   if (strcmp(words[1], "threads") == 0) in_threads();
   if (strcmp(words[1], "children") == 0) in_children(), in_threads();
+  if (strcmp(words[1], "spawns") == 0) in_children_after_a_spawn(), in_threads();
   if (strcmp(words[1], "exec") == 0) {
     in_threads();
     char *program[] = {words[0], "calls", NULL};
