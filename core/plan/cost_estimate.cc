@@ -112,14 +112,10 @@ Work list_work(const Request& request, const RankShare& share) {
 }
 
 // Cached windows are mapped, not copied, where they are not too short; see view_of() in method/run.h.
-//
-// Example: of blocks of 8 bytes at multiples of 136 a line each is touched, 64 bytes, and every page.
 void set_mapped(Work& work, const Request& request, const WindowSample& sample) {
-  constexpr double kPagesMappedTogether = 16;  // around a page that is touched, by the kernel
   work.maps_cached = request.direction == Direction::kRead && request.capabilities.shows_cache &&
                      work.window_bytes >= as_double(request.tuning.look_bytes_min);
-  work.mapped_bytes = std::min(sample.bytes, sample.useful + sample.runs * (kLineBytes - 8));
-  work.mapped_pages = std::min(sample.bytes / kPageBytes, sample.runs * kPagesMappedTogether);
+  work.mapped = mapped_use(sample.bytes, sample.useful, sample.runs);
 }
 
 Work sieve_work(const Request& request, const Access& access, const RankShare& share) {
@@ -362,8 +358,8 @@ double cached_read_seconds(const Profile& profile, const Work& work, double turn
 
 // Reading what is cached from mapped pages. Of a page that is read in part the curve knows the part of its lines.
 double mapped_seconds(const Profile& profile, const Work& work, double turns) {
-  const double in_part = std::max(0.0, work.mapped_pages - work.mapped_bytes / kPageBytes);
-  return (requests_at(profile.look, work.read_requests, work.mapped_bytes, 0) + in_part * profile.look_page_seconds) *
+  return (requests_at(profile.look, work.read_requests, work.mapped.bytes, 0) +
+          work.mapped.partial_pages() * profile.look_page_seconds) *
          slowdown_of(profile.cache.read_slowdown, work.transfers_at_once, memory_part(profile, work), turns);
 }
 

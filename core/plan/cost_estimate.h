@@ -5,6 +5,7 @@
 
 #include "layout/access.h"
 #include "plan/profile.h"
+#include "plan/rank_share.h"
 #include "plan/request.h"
 
 namespace swath {
@@ -23,8 +24,7 @@ struct Work {
   double descriptions = 0;        // slices of its windows
   bool batched = false;           // the engine has many of them in flight together
   bool maps_cached = false;       // cached pages are not copied to a window, but elements are picked from them ...
-  double mapped_bytes = 0;        // ... touching this many bytes, in whole cache lines ...
-  double mapped_pages = 0;        // ... of this many pages
+  MappedUse mapped;               // ... touching these lines and pages
   double partial_pages = 0;       // pages written in part: one that is not in the page cache is read first
   double locks = 0;
   double span = 0;            // of the file, from the first byte to the last

@@ -46,4 +46,12 @@ double partial_lines(const RankShare& share) {
   return std::max(0.0, blocks * (touched - share.memory_block) / kLineBytes);
 }
 
+double MappedUse::partial_pages() const { return std::max(0.0, pages - bytes / kPageBytes); }
+
+MappedUse mapped_use(double window_bytes, double useful_bytes, double runs) {
+  constexpr double kPagesMappedTogether = 16;
+  return {.bytes = std::min(window_bytes, useful_bytes + runs * (kLineBytes - 8)),
+          .pages = std::min(window_bytes / kPageBytes, runs * kPagesMappedTogether)};
+}
+
 }  // namespace swath

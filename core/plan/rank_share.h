@@ -32,4 +32,17 @@ double dirty_bytes(const RankShare& share, double ranks, double span_together);
 // Example: blocks of 8 bytes, 136 from one to the next: each has a line of its own, and would fill an eighth of one.
 double partial_lines(const RankShare& share);
 
+// What is read of mapped pages: cache lines, and the pages that the kernel maps around each one that is touched.
+struct MappedUse {
+  double bytes = 0;
+  double pages = 0;
+  // Pages of which a part is read.
+  double partial_pages() const;
+};
+
+// Of windows of `window_bytes` in all, of which so many runs with `useful_bytes` are wanted.
+//
+// Example: of blocks of 8 bytes at multiples of 136 a line each is touched, 64 bytes, and every page.
+MappedUse mapped_use(double window_bytes, double useful_bytes, double runs);
+
 }  // namespace swath

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "base/error.h"
 
@@ -22,9 +21,6 @@ class Members {
     const auto found = object_.find(name);
     if (found == object_.end()) fail_argument("machine: " + path_ + name + " is missing: expected a table");
     return {*found, path_ + name + "."};
-  }
-  std::optional<Members> optional_table(const char* name) const {
-    return object_.contains(name) ? std::optional(table(name)) : std::nullopt;
   }
   // Takes the member if it is there.
   template <typename T>
@@ -152,11 +148,10 @@ Machine parse_machine(const std::string& json) {
   stripe.expect(machine.stripe.unit > 0, "unit", "bytes above 0");
   stripe.expect(machine.stripe.count > 0 && machine.stripe.count <= machine.servers.count, "count",
                 "1 to " + std::to_string(machine.servers.count) + ", the number of servers");
-  if (const std::optional<Members> page_cache = members.optional_table("page_cache")) {
-    take_page_cache(*page_cache, machine.page_cache);
-    page_cache->expect(!machine.page_cache.exists() || machine.nodes == 1, "read_bandwidth",
-                       "a machine of one node: the page caches of several nodes are not simulated");
-  }
+  const Members page_cache = members.table("page_cache");
+  take_page_cache(page_cache, machine.page_cache);
+  page_cache.expect(!machine.page_cache.exists() || machine.nodes == 1, "read_bandwidth",
+                    "a machine of one node: the page caches of several nodes are not simulated");
   const Members software = members.table("software");
   software.take("call_overhead", machine.software.call_overhead);
   software.take("request_bytes", machine.software.request_bytes);

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "plan/rank_share.h"
 
 namespace swath::simulate {
 namespace {
@@ -157,22 +158,15 @@ bool World::Copies::begin_copy(const BulkCopy& copy) {
   return world_.options_.data;
 }
 
-// A rank gets its part of the node's memory bandwidth, as if all ranks of the node copied at once. Of mapped pages,
-// each line is read of which a part is wanted, and the kernel maps several pages around one that is touched.
+// A rank gets its part of the node's memory bandwidth, as if all ranks of the node copied at once.
 double World::copy_seconds(int rank, const BulkCopy& copy) const {
-  constexpr double kLineBytes = 64;
-  constexpr double kElementBytes = 8;
-  constexpr double kPageBytes = 4096;
-  constexpr double kPagesMappedTogether = 16;
   const double of_rank = machine_.node.memory_bandwidth / ranks_of(node_of(rank));
   const auto bytes = static_cast<double>(copy.bytes);
   const auto window = static_cast<double>(mapped_[static_cast<size_t>(rank)]);
   if (window == 0) return bytes / std::min(machine_.node.copy_bandwidth, of_rank);
-  const auto runs = static_cast<double>(copy.runs);
-  const double read = std::min(window, bytes + runs * (kLineBytes - kElementBytes));
-  const double pages = std::min(window / kPageBytes, runs * kPagesMappedTogether);
-  return read / std::min(machine_.page_cache.map_bandwidth, of_rank) +
-         std::max(0.0, pages - read / kPageBytes) * machine_.page_cache.map_page;
+  const MappedUse mapped = mapped_use(window, bytes, static_cast<double>(copy.runs));
+  return mapped.bytes / std::min(machine_.page_cache.map_bandwidth, of_rank) +
+         mapped.partial_pages() * machine_.page_cache.map_page;
 }
 
 void World::make_windows(Node& node, int64_t bytes, int ranks) {

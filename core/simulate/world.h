@@ -78,8 +78,7 @@ class World {
     const Phase before_;
   };
 
-  // While a rank uses so many bytes of mapped pages, its copies read them: each touched page and line costs. 0: it
-  // ends.
+  // The rank has mapped a window of so many bytes: its copies read touched lines and pages. 0: it has mapped none.
   void set_mapped(int rank, int64_t bytes) { mapped_[static_cast<size_t>(rank)] = bytes; }
 
   // Counts the rank's seconds up to now for its phase.

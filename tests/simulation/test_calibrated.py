@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -49,10 +50,9 @@ def test_the_command_writes_a_machine_that_simulate_reads(tmp_path: Path, capsys
 
 @pytest.mark.parametrize("medium", ["cache", "device"])
 def test_a_local_store_has_a_page_cache_of_the_node(tmp_path: Path, medium: str) -> None:
-    profile = calibrate_modelled("model:p690-scsi", str(tmp_path))
+    modelled = calibrate_modelled("model:p690-scsi", str(tmp_path))
+    profile = replace(modelled, store=replace(modelled.store, file_system="ext4"))
     numbers = profile.numbers
-    for key in ("cache.read_gap", "cache.write_gap", "device.read_gap", "device.write_gap"):
-        numbers[key] = []
     numbers["cache.read"] = numbers["cache.write"] = [[8.0, 1e-6], [524288.0, 101e-6], [16777216.0, 1.0]]
     numbers["cache.read_jump"] = 2e-7
     made = machine_of(profile, medium)
@@ -70,6 +70,12 @@ def test_a_local_store_has_a_page_cache_of_the_node(tmp_path: Path, medium: str)
     seconds = {method: simulated_seconds(made, method) for method in ("direct", "list", "sieve")}
     assert seconds["list"] > 0.4 * seconds["direct"]
     assert seconds["sieve"] < seconds["list"] / 2
+
+
+def test_a_pool_is_no_machine(tmp_path: Path) -> None:
+    modelled = calibrate_modelled("model:p690-scsi", str(tmp_path))
+    with pytest.raises(swath.UnsupportedError, match=r"a pool of Ceph, is no description of a machine"):
+        machine_of(replace(modelled, store=replace(modelled.store, file_system="rados")))
 
 
 def simulated_seconds(machine: machines.Machine, method: str) -> float:

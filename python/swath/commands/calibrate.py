@@ -220,7 +220,7 @@ def _print(given: StoredProfile) -> None:
     )
     of_pool = (_objects_table,)
     of_files = (_media_table, _copies_table, _memory_table, _others_table)
-    for number, made in enumerate(of_pool if store.file_system == "rados" else of_files):
+    for number, made in enumerate(of_pool if store.is_pool else of_files):
         if number > 0:
             console.print()
         console.print(made(given.numbers))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from swath.errors import ArgumentError
+from swath.errors import ArgumentError, UnsupportedError
 from swath.simulation.machine import KEYS, Machine, parsed
 from swath.store.profile import StoredProfile
 
@@ -41,7 +41,7 @@ def machine_of(profile: StoredProfile, medium: str | None = None) -> Machine:
 
     A store of the operating system has a page cache before its disk, with numbers for each direction and for mapped
     pages. For the medium "cache" it has all files at first; for the device it is empty, and the disk has the numbers of
-    reading. The profile of a modelled disk has no page cache: its prices of gaps are those of both media.
+    reading. A modelled disk has no page cache.
 
     Args:
         profile: the profile of the store.
@@ -49,7 +49,13 @@ def machine_of(profile: StoredProfile, medium: str | None = None) -> Machine:
 
     Raises:
         ArgumentError: the profile does not have this medium.
+        UnsupportedError: it is the profile of a pool.
     """
+    if profile.store.is_pool:
+        raise UnsupportedError(
+            f"{profile.file}: the profile of {profile.store.mount_point}, a pool of Ceph, is no description of a "
+            "machine: calibrate a folder, or write the machine file (docs/simulation.md)"
+        )
     numbers = profile.numbers
     chosen = medium or next(one for one in MEDIA if numbers.get(f"{one}.read") or one == "cache")
     if chosen not in MEDIA or not numbers.get(f"{chosen}.read") or not numbers.get(f"{chosen}.write"):
@@ -62,7 +68,7 @@ def machine_of(profile: StoredProfile, medium: str | None = None) -> Machine:
 def _values(profile: StoredProfile, medium: str) -> dict[str, Any]:
     numbers = profile.numbers
     piece = _piece(numbers, medium)
-    has_page_cache = not numbers.get("cache.read_gap")  # else it stands for a disk
+    has_page_cache = not profile.store.is_modelled
     if has_page_cache:
         # What a call costs is in the numbers of the page cache.
         overhead, rate, piece = numbers["visit_seconds"], _constant_and_rate(numbers[f"{medium}.read"])[1], 0

@@ -28,6 +28,8 @@ VARIABLE = "SWATH_PROFILE"
 """The environment variable that names the profile to use: "none", or a file."""
 MODELLED = "model:"
 """The prefix of the names of engines that are modelled disks."""
+MODELLED_DISK, POOL = "modelled disk", "rados"
+"""What `Store.file_system` says of a modelled disk, and of a pool of a Ceph cluster."""
 CALIBRATE = "run `swath calibrate DIR` to measure this store"
 
 Corrections = Mapping[str, tuple[float, int]]
@@ -50,6 +52,16 @@ class Store:
     device: str
     file_system: str
     id: str
+
+    @property
+    def is_modelled(self) -> bool:
+        """Return whether it is a modelled disk: it has no page cache."""
+        return self.file_system == MODELLED_DISK
+
+    @property
+    def is_pool(self) -> bool:
+        """Return whether it is a pool of a Ceph cluster."""
+        return self.file_system == POOL
 
 
 @dataclasses.dataclass(frozen=True)
@@ -201,7 +213,7 @@ def modelled_preset(engine: str) -> str:
 def store_of_engine(engine: str) -> Store:
     """Return a modelled disk as a store. Its times do not depend on where its bytes are."""
     preset = modelled_preset(engine)
-    return Store(f"{MODELLED}{preset}", preset, "modelled disk", "")
+    return Store(f"{MODELLED}{preset}", preset, MODELLED_DISK, "")
 
 
 def find(path: str | os.PathLike[str]) -> Found:
@@ -275,7 +287,7 @@ def store_of(path: str | os.PathLike[str]) -> Store:
     name = os.fspath(path)
     pool = stored_path.of(name).configured_pool()
     if pool is not None:
-        return Store(pool, "a Ceph cluster", "rados", "")
+        return Store(pool, "a Ceph cluster", POOL, "")
     existing = os.path.realpath(path)
     while not os.path.exists(existing):
         existing = os.path.dirname(existing)
